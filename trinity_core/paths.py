@@ -1,0 +1,54 @@
+"""Every path of the suite, in one place, and the one way to write a file.
+
+`TRINITY_CACHE` moves the cache; `TRINITY_RESULTS` moves the folder that holds `<profile>/NN_name`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "data"
+NOTEBOOKS = ROOT / "notebooks"
+
+
+def results_root() -> Path:
+    """The folder that holds one folder a profile: `TRINITY_RESULTS`, else `results/`."""
+    return Path(os.environ.get("TRINITY_RESULTS") or ROOT / "results").expanduser().resolve()
+
+
+def cache_dir() -> Path:
+    """The folder for what can be computed again (weights, hidden states): outside the repository, shared by clones.
+
+    `TRINITY_CACHE`, else `$XDG_CACHE_HOME/trinity`, else `~/.cache/trinity`. Created when missing.
+    """
+    named = os.environ.get("TRINITY_CACHE")
+    if named:
+        path = Path(named).expanduser()
+    else:
+        path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trinity"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"cannot create the cache folder {path} ({error}); set TRINITY_CACHE to a folder you can write") from None
+    return path
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Writes a file whole or not at all: to a temporary name beside it, then renamed over `path`."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
