@@ -1,0 +1,54 @@
+"""Phrasings: the words around a question's content, and how they are dealt out.
+
+A hidden state could separate the families by a fixed phrase alone. So every family has ten phrasings, six of them the
+same in all families, and each question gets one of them independently of what it asks: equally often in each split and
+spread evenly over the templates. `Question.bare` is the control without any of these words.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+# Shared by all families: the content alone, words before, words after, words on both sides.
+GENERAL = (
+    "{bare}",
+    "Here is a task. {bare}",
+    "Answer this: {bare}",
+    "{bare}\nThink it through and give your answer at the end.",
+    "I need some help with this one.\n{bare}",
+    "Please look at the following.\n{bare}\nState your answer clearly.",
+)
+
+
+def apply_phrasing(phrasings: Sequence[str], index: int, bare: str) -> str:
+    """`bare` in phrasing number `index` (0-based). Not `str.format`: `bare` may hold braces (code does).
+
+    IndexError for a number outside the list, ValueError for a phrasing without exactly one `{bare}`.
+    """
+    if not 0 <= index < len(phrasings):
+        raise IndexError(f"phrasing {index} does not exist; there are {len(phrasings)}, numbered from 0")
+    phrasing = phrasings[index]
+    if phrasing.count("{bare}") != 1:
+        raise ValueError(f"phrasing {phrasing!r} must hold {{bare}} exactly once")
+    return phrasing.replace("{bare}", bare)
+
+
+def deal_phrasings(key: str, templates: Sequence[str], n_phrasings: int) -> list[int]:
+    """One phrasing number a question, for the questions of one split in order; `templates[i]` is question i's template.
+
+    The questions are lined up by template and take the phrasings in shuffled rounds of `n_phrasings`, so counts differ
+    by at most one over the split and by at most two within a template. `key` (family and split) seeds the shuffles.
+    """
+    rng = random.Random(f"phrasings {key}")
+    names = sorted(set(templates))
+    rng.shuffle(names)
+    line = sorted(range(len(templates)), key=lambda i: (names.index(templates[i]), i))
+    dealt = [0] * len(templates)
+    deck: list[int] = []
+    for i in line:
+        if not deck:
+            deck = list(range(n_phrasings))
+            rng.shuffle(deck)
+        dealt[i] = deck.pop()
+    return dealt
