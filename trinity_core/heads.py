@@ -48,7 +48,7 @@ def linear_from_flat(theta: np.ndarray, n_agents: int, d: int) -> np.ndarray:
     if theta.ndim == 0 or theta.shape[-1] != expected:
         found = theta.shape[-1] if theta.ndim else "a single number"
         raise ValueError(
-            f"theta has {found} head parameters where {n_agents} agents + {len(ROLES)} roles at d = {d} need {expected};"
+            f"theta has {found} head parameters; {n_agents} agents + {len(ROLES)} roles at d = {d} need {expected};"
             " cut off the SVF offsets first, or use the theta that belongs to this encoder and pool"
         )
     return theta.reshape(*theta.shape[:-1], rows, d)
