@@ -1,0 +1,261 @@
+"""What a notebook hands over: tables, figures and claims, each with its evidence class, in one folder.
+
+The folder is `$TRINITY_STAGING` where the runner sets it (it moves the folder into place when the notebook has ended
+well), else `results/<profile>/NN_name`. `write` leaves `claims.json`, from which the reports are made.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections import Counter
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trinity_core import paths
+from trinity_core.profiles import get_profile
+from trinity_core.report.claims import Claim, Evidence, Verdict, interval_text, judge, number, paper_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_NOTEBOOK = re.compile(r"\d\d_[a-z0-9_]+")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+class Table:
+    """A frame that displays with its caption and evidence class, as HTML and as plain text, the same on every run.
+
+    `frame` is the frame itself, in full precision; `decimals` fixes the decimals of all columns or of some (dict).
+    """
+
+    def __init__(self, frame: pd.DataFrame, caption: str, decimals: int | dict[str, int] | None = None) -> None:
+        self.frame, self.caption = frame, caption
+        self._head, self._rows, self._right = _cells(frame, decimals)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        widths = [max(len(row[i]) for row in [self._head, *self._rows]) for i in range(len(self._head))]
+        lines = []
+        for row in [self._head, *self._rows]:
+            cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, self._right, strict=True)]
+            lines.append("  ".join(cells).rstrip())
+        lines.insert(1, "  ".join("-" * width for width in widths))
+        return "\n".join([self.caption, "", *lines])
+
+    def _repr_html_(self) -> str:
+        align = ["right" if right else "left" for right in self._right]
+        head = "".join(f'<th style="text-align:{a}">{escape(c)}</th>' for c, a in zip(self._head, align, strict=True))
+        rows = []
+        for row in self._rows:
+            cells = (f'<td style="text-align:{a}">{escape(c)}</td>' for c, a in zip(row, align, strict=True))
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+        caption = f'<caption style="text-align:left;font-weight:bold">{escape(self.caption)}</caption>'
+        head = f"<thead><tr>{head}</tr></thead>"
+        return "\n".join(["<table>", caption, head, "<tbody>", *rows, "</tbody>", "</table>"])
+
+    def markdown(self) -> str:
+        """The table as Markdown, its caption below."""
+        def line(cells: list[str]) -> str:
+            return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+        rule = "| " + " | ".join("---:" if right else "---" for right in self._right) + " |"
+        return "\n".join([line(self._head), rule, *map(line, self._rows), "", self.caption, ""])
+
+
+class Results:
+    """One notebook's results. `notebook` is its name without suffix (`02_separability`), `profile` a profile's name."""
+
+    def __init__(self, notebook: str, profile: str) -> None:
+        if not _NOTEBOOK.fullmatch(notebook):
+            raise ValueError(f"notebook name {notebook!r}: write two digits and a snake_case name, without .ipynb")
+        self.notebook, self.profile = notebook, get_profile(profile).name
+        staging = os.environ.get("TRINITY_STAGING")
+        self.dir = Path(staging) if staging else paths.results_root() / self.profile / notebook
+        self._claims: dict[str, Claim] = {}
+        self._tables: dict[str, dict[str, str]] = {}
+        self._figures: dict[str, dict[str, str]] = {}
+
+    def table(
+        self,
+        frame: pd.DataFrame | Table,
+        name: str,
+        *,
+        evidence: Evidence | str,
+        caption: str,
+        decimals: int | dict[str, int] | None = None,
+    ) -> Table:
+        """Writes `tables/<name>.csv` and `.md`; returns the table, which displays with caption and evidence class."""
+        evidence = Evidence(evidence)
+        _check_name(name)
+        if isinstance(frame, Table):
+            frame = frame.frame
+        shown = Table(frame, f"{caption.rstrip('.')} (evidence: {evidence.value})", decimals)
+        # Ten digits: more than any reader needs, fewer than where processors begin to differ.
+        csv = frame.to_csv(index=_has_named_index(frame), float_format="%.10g", lineterminator="\n")
+        paths.write_atomic(self.dir / "tables" / f"{name}.csv", csv)
+        paths.write_atomic(self.dir / "tables" / f"{name}.md", shown.markdown())
+        self._tables[name] = {"name": name, "caption": caption, "evidence": evidence.value}
+        return shown
+
+    def figure(self, fig: Figure, name: str, *, evidence: Evidence | str, caption: str = "") -> None:
+        """Writes `figures/<name>.png` and `.svg` with the evidence class in the corner; the same bytes for the same figure."""
+        import matplotlib
+
+        evidence = Evidence(evidence)
+        _check_name(name)
+        label = f"evidence: {evidence.value}"
+        if label not in [text.get_text() for text in fig.texts]:
+            # Below the figure's own edge: a tight bounding box then makes room, and no axis label is covered.
+            fig.text(1.0, -0.012, label, ha="right", va="top", fontsize=8, color="#555555", style="italic")
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            buffer = io.BytesIO()
+            with matplotlib.rc_context({"svg.hashsalt": "trinity"}):
+                fig.savefig(buffer, format=suffix, metadata=metadata, bbox_inches="tight")
+            paths.write_atomic(self.dir / "figures" / f"{name}.{suffix}", buffer.getvalue())
+        self._figures[name] = {"name": name, "caption": caption, "evidence": evidence.value}
+
+    def claim(
+        self,
+        *,
+        id: str,
+        statement: str,
+        source: str,
+        paper: float | None,
+        ours: float | None,
+        evidence: Evidence | str,
+        interval: tuple[float, float] | None = None,
+        tolerance: float | None = None,
+        relation: str = "equal",
+        unit: str = "",
+        stand_in: bool = False,
+        note: str = "",
+    ) -> Claim:
+        """Judges a claim by `claims.judge` and records it; `note` is added to the reason.
+
+        Running a cell again replaces its claims; a second, different claim under a used id is a ValueError, as is an
+        id that does not begin with this notebook's number.
+        """
+        prefix = f"{self.notebook[:2]}."
+        if not id.startswith(prefix):
+            raise ValueError(f"claim id {id!r}: in {self.notebook} it must start with {prefix!r}")
+        verdict, reason = judge(evidence=evidence, paper=paper, ours=ours, interval=interval, tolerance=tolerance,
+                                relation=relation, stand_in=stand_in)
+        if note:
+            reason = note if verdict is Verdict.NOT_TESTABLE else f"{reason}; {note}"
+        claim = Claim(id=id, statement=statement, source=source, paper=paper, ours=ours, interval=interval,
+                      evidence=evidence, verdict=verdict, reason=reason, unit=unit, relation=relation)
+        known = self._claims.get(id)
+        if known and (known.statement, known.source) != (statement, source):
+            raise ValueError(f"claim id {id!r} is used twice: {known.statement!r} and {statement!r}; rename one")
+        self._claims[id] = claim
+        return claim
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims recorded so far, in the order of recording."""
+        return list(self._claims.values())
+
+    def claims_table(self) -> Table:
+        """Paper against ours: one row a claim, as recorded so far."""
+        import pandas as pd
+
+        rows = [claim_row(claim) for claim in self.claims]
+        return Table(pd.DataFrame(rows, columns=list(CLAIM_COLUMNS)), "Paper against ours")
+
+    def write(self) -> None:
+        """Writes `claims.json` (claims, and the tables and figures made) and prints one line; a notebook's last cell."""
+        record = {
+            "notebook": self.notebook,
+            "profile": self.profile,
+            "claims": [claim.to_json() for claim in self.claims],
+            "tables": list(self._tables.values()),
+            "figures": list(self._figures.values()),
+        }
+        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        paths.write_atomic(self.dir / "claims.json", text)
+        counts = Counter(claim.verdict for claim in self.claims)
+        verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+        print(f"{self.notebook}: {len(self.claims)} claims ({verdicts or 'none'}), "
+              f"{len(self._tables)} tables, {len(self._figures)} figures")
+
+
+CLAIM_COLUMNS = ("claim", "paper", "ours", "interval", "unit", "evidence", "verdict", "reason")
+
+
+def claim_row(claim: Claim) -> dict[str, str]:
+    """One line of the ledger as texts, keyed by `CLAIM_COLUMNS`."""
+    return {
+        "claim": claim.statement,
+        "paper": paper_text(claim),
+        "ours": number(claim.ours),
+        "interval": interval_text(claim.interval),
+        "unit": claim.unit,
+        "evidence": claim.evidence.value,
+        "verdict": claim.verdict.value,
+        "reason": claim.reason,
+    }
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name {name!r}: use lower-case letters, digits, - and _ (it becomes a file name)")
+
+
+def _has_named_index(frame: pd.DataFrame) -> bool:
+    """Whether the index carries data: a plain 0…n-1 index is not worth a column."""
+    import pandas as pd
+
+    return not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None)
+
+
+def _cells(
+    frame: pd.DataFrame, decimals: int | dict[str, int] | None
+) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Column heads, rows of texts, and which columns are aligned right (numbers)."""
+    import pandas as pd
+
+    if _has_named_index(frame):
+        frame = frame.reset_index()
+    heads = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
+    columns, right = [], []
+    for position, head in enumerate(heads):
+        column = frame.iloc[:, position]
+        fixed = decimals.get(head) if isinstance(decimals, dict) else decimals
+        is_float = pd.api.types.is_float_dtype(column)
+        if is_float:
+            places = _places(column.tolist()) if fixed is None else fixed
+            columns.append(["–" if pd.isna(value) else f"{value:,.{places}f}" for value in column])
+        else:
+            columns.append([_text(value) for value in column])
+        right.append(is_float or pd.api.types.is_integer_dtype(column))
+    return heads, [list(row) for row in zip(*columns, strict=True)], right
+
+
+def _places(values: list[float]) -> int:
+    """Decimals for a column: four significant digits of its largest value, and none that would all be zero."""
+    finite = [value for value in values if value == value and abs(value) != float("inf")]
+    largest = max((abs(value) for value in finite), default=0.0)
+    places = 4 if largest < 1 else 3 if largest < 10 else 2 if largest < 1000 else 1
+    while places and all(abs(round(value, places - 1) - round(value, places)) < 1e-12 for value in finite):
+        places -= 1
+    return places
+
+
+def _text(value: Any) -> str:
+    """A cell that is not of a float column."""
+    if value is None or value != value:  # NaN is the one value unequal to itself
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple) and len(value) == 2:
+        return interval_text(value)
+    if isinstance(value, (int, float)) or hasattr(value, "dtype"):
+        return number(value)
+    return str(value)

@@ -1,0 +1,87 @@
+"""How every figure looks: one set of rcParams, one colour per family, agent and method, one mark for the paper's.
+
+Colours are Okabe and Ito's palette, told apart also by colour-blind readers; methods have a marker as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#7F7F7F"
+OKABE_ITO = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, BLACK)
+
+FAMILY_COLOURS = {"math": BLUE, "knowledge": ORANGE, "reasoning": GREEN, "code": VERMILION}
+FAMILY_MARKERS = {"math": "o", "knowledge": "s", "reasoning": "^", "code": "D"}
+AGENT_COLOURS = {
+    "GPT-5": BLUE,
+    "Claude-4-Sonnet": VERMILION,
+    "Gemini-2.5-pro": GREEN,
+    "DeepSeek-R1-Distill-Qwen-32B": PURPLE,
+    "Gemma-3-27B-It": YELLOW,
+    "Qwen3-32B (reasoning)": ORANGE,
+    "Qwen3-32B (direct)": SKY,
+}
+METHOD_COLOURS = {
+    "TRINITY": BLACK,
+    "sep-CMA-ES": BLUE,
+    "random search": ORANGE,
+    "REINFORCE": VERMILION,
+    "SFT": GREEN,
+    "MoA": PURPLE,
+    "RouterDC": SKY,
+    "Smoothie": YELLOW,
+    "MasRouter": GREY,
+}
+
+RC = {
+    "figure.dpi": 110,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 160,
+    "savefig.facecolor": "white",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#E5E5E5",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "svg.hashsalt": "trinity",  # fixed ids inside an SVG: the same bytes on every run
+}
+
+
+def use() -> None:
+    """Sets the suite's matplotlib rcParams for this process."""
+    import matplotlib
+    from cycler import cycler
+
+    matplotlib.rcParams.update(RC)
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=OKABE_ITO)
+
+
+def mark_paper(ax: Axes, value: float, *, at: Any = None, axis: str = "y", label: str | None = "paper") -> Any:
+    """Draws the paper's value: a dashed line across `ax`, or with `at` a hollow diamond at that place.
+
+    `axis` is the axis on which `value` is read ("y" or "x"); `at` is the place on the other one. One look in every
+    figure, so that a reader learns it once. Pass `label=None` for all but the first mark. Returns the artist.
+    """
+    if axis not in ("x", "y"):
+        raise ValueError(f"axis is {axis!r}; choose 'x' or 'y'")
+    if at is not None:
+        place = (at, value) if axis == "y" else (value, at)
+        return ax.plot(*([part] for part in place), linestyle="none", marker="D", markersize=8, markeredgewidth=1.6,
+                       markerfacecolor="none", markeredgecolor=BLACK, label=label, zorder=5)[0]
+    draw = ax.axhline if axis == "y" else ax.axvline
+    return draw(value, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.3, label=label, zorder=4)
