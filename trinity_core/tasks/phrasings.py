@@ -34,21 +34,21 @@ def apply_phrasing(phrasings: Sequence[str], index: int, bare: str) -> str:
     return phrasing.replace("{bare}", bare)
 
 
-def deal_phrasings(key: str, templates: Sequence[str], n_phrasings: int) -> list[int]:
-    """One phrasing number a question, for the questions of one split in order; `templates[i]` is question i's template.
+def deal(key: str, groups: Sequence[str], n: int) -> list[int]:
+    """One of `0 .. n-1` for each question of a split, in order; `groups[i]` is question i's template or subject.
 
-    The questions are lined up by template and take the phrasings in shuffled rounds of `n_phrasings`, so counts differ
-    by at most one over the split and by at most two within a template. `key` (family and split) seeds the shuffles.
+    The questions are lined up by group and dealt shuffled rounds of all n numbers, so counts differ by at most one over
+    the split and by at most two within a group. `key` (what is dealt, family, split) seeds the shuffles.
     """
-    rng = random.Random(f"phrasings {key}")
-    names = sorted(set(templates))
+    rng = random.Random(key)
+    names = sorted(set(groups))
     rng.shuffle(names)
-    line = sorted(range(len(templates)), key=lambda i: (names.index(templates[i]), i))
-    dealt = [0] * len(templates)
+    line = sorted(range(len(groups)), key=lambda i: (names.index(groups[i]), i))
+    dealt = [0] * len(groups)
     deck: list[int] = []
     for i in line:
         if not deck:
-            deck = list(range(n_phrasings))
+            deck = list(range(n))
             rng.shuffle(deck)
         dealt[i] = deck.pop()
     return dealt

@@ -19,10 +19,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from trinity_core import paths
+from trinity_core.tasks.templates import SPLITS
 from trinity_core.types import Question
 
 FAMILIES = ("math", "knowledge", "reasoning", "code")
-SPLITS = ("train", "test")
 KINDS = {"math": "math", "knowledge": "choice", "reasoning": "text", "code": "code"}
 BUILDERS = {family: f"trinity_core.tasks.{family}_templates" for family in FAMILIES} | {
     "knowledge": "trinity_core.tasks.knowledge"
@@ -67,7 +67,7 @@ def read_questions(path: Path) -> list[Question]:
         ) from None
     questions: list[Question] = []
     seen: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         where = f"{path}, line {number}"
         question = _parse(line, where)
         if question.family != path.stem:
