@@ -9,12 +9,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from trinity_core.tasks.phrasings import apply_phrasing, deal
 from trinity_core.types import AnswerKind, Family, Question, Split
 
 SPLITS: tuple[Split, ...] = ("train", "test")
 TRIES = 500
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class Item:
 
 
 Template = Callable[[random.Random, int], Item]
+
+
+def in_turn(number: int, options: Sequence[T]) -> T:
+    """The option whose turn it is: a template's wordings come equally often, whatever its generator draws."""
+    return options[number % len(options)]
 
 
 def build_from_templates(
