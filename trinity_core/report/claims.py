@@ -234,7 +234,7 @@ def number(value: float | None) -> str:
     if abs(value) >= 10_000:
         return f"{value:,.1f}"
     if abs(value) < 1e-4:
-        return f"{value:.2e}"
+        return f"{value:.2g}"
     decimals = 4 - math.floor(math.log10(abs(value))) if abs(value) >= 1 else 4
     return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 

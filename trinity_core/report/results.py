@@ -105,7 +105,7 @@ class Results:
         return shown
 
     def figure(self, fig: Figure, name: str, *, evidence: Evidence | str, caption: str = "") -> None:
-        """Writes `figures/<name>.png` and `.svg` with the evidence class in the corner; the same bytes for the same figure."""
+        """Writes `figures/<name>.png` and `.svg`, evidence class in the corner; same figure, same bytes."""
         import matplotlib
 
         evidence = Evidence(evidence)
@@ -170,7 +170,7 @@ class Results:
         return Table(pd.DataFrame(rows, columns=list(CLAIM_COLUMNS)), "Paper against ours")
 
     def write(self) -> None:
-        """Writes `claims.json` (claims, and the tables and figures made) and prints one line; a notebook's last cell."""
+        """Writes `claims.json` (claims; tables and figures made) and prints one line: a notebook's last cell."""
         record = {
             "notebook": self.notebook,
             "profile": self.profile,

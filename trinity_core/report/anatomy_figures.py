@@ -1,0 +1,223 @@
+"""The pictures of notebook 01: one decision, from the tokens to the agent and the role, and the whole loop around it.
+
+Every function draws the arrays it is given and returns the figure; nothing is computed here beyond the layout. Colours
+are those of `report.style`; the position that is read is always vermilion, the last position always grey and dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from trinity_core.report.style import AGENT_COLOURS, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
+
+READ, INK, PAPER = VERMILION, "#222222", "#F4F4F4"
+PART_COLOURS = {"frame": "#E3E3E3", "question": "#CFE5F5", "worker": "#FBE3B5", "verifier": "#F0D6E5", "thinker": "#CBEADF"}
+ROLE_COLOURS = {"worker": ORANGE, "thinker": GREEN, "verifier": PURPLE}
+MAP = "PuOr_r"  # orange is positive, purple negative: told apart by colour-blind readers
+WIDTH = 11.0  # inches: fills a slide, and a notebook page
+GRID_COLUMNS = 32
+
+
+def visible(token: str) -> str:
+    """A token piece with its white space made visible: a dot for a space, a bent arrow for a line break."""
+    return token.replace("\n", "↵").replace(" ", "·").replace("\t", "⇥")
+
+
+def token_parts(tokens: Sequence[str], formatted: str, contents: Sequence[tuple[str, str]]) -> list[str]:
+    """Which part of the transcript each token belongs to: a part's name, or "frame" for the format's own words.
+
+    `contents` holds (part, text) in order of appearance in `formatted`; the tokens joined must give `formatted`.
+    """
+    owner = ["frame"] * len(formatted)
+    end = 0
+    for part, content in contents:
+        start = formatted.index(content.strip(), end)
+        end = start + len(content.strip())
+        owner[start:end] = [part] * (end - start)
+    if "".join(tokens) != formatted:
+        raise ValueError(f"the tokens do not join to the formatted text, which begins {formatted[:40]!r}")
+    starts = np.cumsum([0, *map(len, tokens)])
+    # A token may begin with the space before its word, so its last character decides.
+    return [owner[last - 1] for last in starts[1:]]
+
+
+def draw_tokens(ax: Axes, tokens: Sequence[str], parts: Sequence[str], read: int, columns: float, size: float) -> None:
+    """Token boxes in reading order, wrapped at `columns` characters; `read` and the last token are marked."""
+    rows: list[list[tuple[int, float]]] = [[]]
+    x = 0.0
+    for index, token in enumerate(tokens):
+        width = len(visible(token)) + 0.9
+        if x + width > columns and rows[-1]:
+            rows.append([])
+            x = 0.0
+        rows[-1].append((index, x))
+        x += width + 0.22
+    for row, boxes in enumerate(rows):
+        y = -row * 2.0
+        for index, x in boxes:
+            text = visible(tokens[index])
+            edge, line, style = "white", 0.6, "-"
+            if index == read:
+                edge, line = READ, 2.6
+            elif index == len(tokens) - 1:
+                edge, line, style = GREY, 1.6, "--"
+            box = FancyBboxPatch((x, y), len(text) + 0.9, 1.3, boxstyle="round,pad=0,rounding_size=0.25", lw=line, ls=style,
+                                 fc=PART_COLOURS[parts[index]], ec=edge, zorder=3 if line > 1 else 2)
+            ax.add_patch(box)
+            ax.text(x + (len(text) + 0.9) / 2, y + 0.62, text, ha="center", va="center", family="DejaVu Sans Mono",
+                    fontsize=size, color=INK, zorder=4)
+    row = len(rows) - 1
+    places = {index: (x + (len(visible(tokens[index])) + 0.9) / 2, -r * 2.0) for r, b in enumerate(rows) for index, x in b}
+    for index, label, colour, bold in ((read, f"−{len(tokens) - read}: read here", READ, "bold"),
+                                       (len(tokens) - 1, "−1", GREY, "normal")):
+        x, y = places[index]
+        # The label of the read token hangs to its left and the last one's to its right: they never meet.
+        align = "right" if index == read else "left"
+        ax.text(x + (0.5 if index == read else -0.2), y - 0.75, ("▲ " if align == "left" else "") + label
+                + (" ▲" if align == "right" else ""), ha=align, va="center", fontsize=size - 0.5, color=colour, weight=bold)
+    ax.set(xlim=(-0.2, columns + 0.2), ylim=(-row * 2.0 - 1.4, 1.5))
+    ax.set_axis_off()
+
+
+def count_rows(tokens: Sequence[str], columns: float) -> int:
+    """How many rows `draw_tokens` needs."""
+    rows, x = 1, 0.0
+    for token in tokens:
+        width = len(visible(token)) + 0.9
+        if x + width > columns and x > 0:
+            rows, x = rows + 1, 0.0
+        x += width + 0.22
+    return rows
+
+
+def tokens_figure(panels: Sequence[tuple[str, Sequence[str], Sequence[str], int]], columns: float = 92) -> Figure:
+    """One panel a format: (title, tokens, parts, read). Boxes are coloured by part."""
+    heights = [count_rows(tokens, columns) * 2.0 + 1.9 for _, tokens, _, _ in panels]
+    fig, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, sum(heights) * 0.2 + 0.5 * len(panels)),
+                             height_ratios=heights, squeeze=False)
+    for ax, (title, tokens, parts, read) in zip(axes[:, 0], panels, strict=True):
+        draw_tokens(ax, tokens, parts, read, columns, size=10.5)
+        ax.set_title(title)
+    shown = [part for part in PART_COLOURS if any(part in parts for _, _, parts, _ in panels)]
+    handles = [Rectangle((0, 0), 1, 1, fc=PART_COLOURS[part], ec="none") for part in shown]
+    names = {"frame": "put there by the format"}
+    fig.legend(handles, [names.get(part, part) for part in shown], loc="outside lower left", ncols=len(shown), fontsize=10)
+    return fig
+
+
+def state_grid(h: np.ndarray) -> np.ndarray:
+    """h (d,) as rows of 32 numbers, in reading order; the last row is filled up with NaN."""
+    rows = -(-len(h) // GRID_COLUMNS)
+    grid = np.full(rows * GRID_COLUMNS, np.nan)
+    grid[: len(h)] = h
+    return grid.reshape(rows, GRID_COLUMNS)
+
+
+def state_figure(h: np.ndarray, token: str, largest: int = 4) -> Figure:
+    """One hidden state (d,), as a heat map in reading order and as a bar a dimension with the largest named."""
+    limit = float(np.percentile(np.abs(h), 98))
+    fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 4.1), width_ratios=[1.25, 1])
+    image = left.imshow(state_grid(h), cmap=MAP, vmin=-limit, vmax=limit, aspect="equal")
+    left.set(xlabel="dimension, in reading order: 32 a row", yticks=range(0, -(-len(h) // GRID_COLUMNS), 4), xticks=range(0, 32, 8))
+    left.set_yticklabels([str(32 * row) for row in left.get_yticks()])
+    left.grid(False)
+    left.set_title(f"h: {len(h)} numbers, read at the token “{visible(token)}”")
+    fig.colorbar(image, ax=left, extend="both", shrink=0.85, label="value")
+    right.vlines(np.arange(len(h)), 0, h, color=np.where(np.abs(h) > limit, READ, GREY), lw=0.9)
+    for rank, j in enumerate(np.argsort(-np.abs(h), kind="stable")[:largest]):
+        side = 1 if j < 0.7 * len(h) else -1
+        right.annotate(f"dim {j}", (j, h[j]), (8 * side, 0), textcoords="offset points", va="center",
+                       ha="left" if side > 0 else "right", fontsize=9.5, color=READ, weight="bold")
+    right.axhline(0, color=INK, lw=0.8)
+    right.margins(y=0.1)
+    right.set(xlabel="dimension", ylabel="value", xlim=(-8, len(h) + 8))
+    right.set_title("A few dimensions are large in any text")
+    return fig
+
+
+def strips_figure(states: np.ndarray, labels: Sequence[str], colours: Sequence[str], title: str) -> Figure:
+    """Several vectors (n, d) under one another, one thin row each, labelled and coloured at the left."""
+    limit = float(np.percentile(np.abs(states), 98))
+    fig, ax = plt.subplots(figsize=(WIDTH, 0.19 * len(states) + 1.3))
+    image = ax.imshow(states, cmap=MAP, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    ax.grid(False)
+    ax.set(xlabel="dimension", yticks=[])
+    starts = [i for i in range(len(labels)) if i == 0 or labels[i] != labels[i - 1]]
+    for start, stop in zip(starts, [*starts[1:], len(labels)], strict=True):
+        ax.add_patch(Rectangle((-0.022, start - 0.4), 0.012, stop - start - 0.2, transform=ax.get_yaxis_transform(),
+                               fc=colours[start], clip_on=False))
+        ax.text(-0.028, (start + stop - 1) / 2, labels[start], transform=ax.get_yaxis_transform(), ha="right", va="center",
+                color=INK, fontsize=10.5)
+        if start:
+            ax.axhline(start - 0.5, color="white", lw=2.5)
+    ax.set_title(title)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    fig.colorbar(image, ax=ax, extend="both", label="value", pad=0.01)
+    return fig
+
+
+def head_figure(weights: np.ndarray, h: np.ndarray, logits: np.ndarray, agents: Sequence[str], roles: Sequence[str],
+                title: str) -> Figure:
+    """z = W h as a picture: h on top, the rows of W (L+3, d) below it, column under column, and their products at the right."""
+    fig, axes = plt.subplots(2, 2, figsize=(WIDTH, 4.9), width_ratios=[3.3, 1], height_ratios=[1, 7])
+    (top, corner), (matrix, bars) = axes
+    names, colours = [*agents, *roles], [*(AGENT_COLOURS[a] for a in agents), *(ROLE_COLOURS[r] for r in roles)]
+    n_agents, limit = len(agents), float(np.percentile(np.abs(h), 98))
+    top.imshow(h[None, :], cmap=MAP, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+    top.set(xticks=[], yticks=[0], yticklabels=[f"h ({len(h)})"])
+    top.set_title(title)
+    # An empty row between agents and roles: they go to two different softmaxes.
+    gapped = np.full((len(names) + 1, len(h)), np.nan)
+    gapped[:n_agents], gapped[n_agents + 1 :] = weights[:n_agents], weights[n_agents:]
+    rows = [*range(n_agents), *range(n_agents + 1, len(names) + 1)]
+    scale = float(np.percentile(np.abs(weights), 98)) or 1.0
+    matrix.imshow(gapped, cmap=MAP, vmin=-scale, vmax=scale, aspect="auto", interpolation="nearest")
+    matrix.set(yticks=rows, yticklabels=names, xlabel=f"W: {len(names)} × {len(h)} weights, row a times h = z of a")
+    for tick, colour in zip(matrix.get_yticklabels(), colours, strict=True):
+        tick.set_fontsize(10)
+    bars.barh(rows, logits, color=colours, height=0.72, edgecolor=INK, linewidth=0.5)
+    bars.axvline(0, color=INK, lw=0.9)
+    reach = max(float(np.abs(logits).max()), 1e-9)
+    for row, z in zip(rows, logits, strict=True):
+        bars.annotate(f"{z + 0.0:.2f}", (z, row), (4 if z >= 0 else -4, 0), textcoords="offset points", fontsize=9.5,
+                      ha="left" if z >= 0 else "right", va="center")
+    bars.set(ylim=(len(names) + 0.5, -0.5), yticks=[], xlim=(-1.6 * reach, 1.6 * reach), xlabel="logit z")
+    corner.set_axis_off()
+    corner.text(0.5, 0.5, "z = W h", ha="center", va="center", fontsize=15, weight="bold", transform=corner.transAxes)
+    for ax in (top, matrix, bars):
+        ax.grid(False)
+        ax.spines[:].set_visible(False)
+    return fig
+
+
+def probabilities_figure(rows: Sequence[tuple[str, np.ndarray, np.ndarray]], agents: Sequence[str],
+                         roles: Sequence[str]) -> Figure:
+    """The two softmaxes side by side, one pair of panels a row: (label, agents' (L,), roles' (3,))."""
+    fig, axes = plt.subplots(len(rows), 2, figsize=(WIDTH, 2.5 * len(rows) + 0.4), width_ratios=[1.6, 1], squeeze=False)
+    for line, (label, agent_p, role_p) in enumerate(rows):
+        probability_bars(axes[line, 0], agent_p, agents, AGENT_COLOURS)
+        probability_bars(axes[line, 1], role_p, roles, ROLE_COLOURS)
+        axes[line, 0].set_title(label)
+    axes[-1, 0].set_xlabel(f"probability of the agent (softmax over {len(agents)} logits)")
+    axes[-1, 1].set_xlabel(f"probability of the role (softmax over {len(roles)})")
+    return fig
+
+
+def probability_bars(ax: Axes, probabilities: np.ndarray, names: Sequence[str], colours: dict[str, str]) -> None:
+    """Horizontal bars with their value at the end and a thin line where all would be equal."""
+    ax.barh(range(len(names)), probabilities, color=[colours[n] for n in names], height=0.74, edgecolor=INK, linewidth=0.5)
+    for row, p in enumerate(probabilities):
+        ax.text(p + 0.012, row, f"{p:.2f}", va="center", fontsize=9.5)
+    ax.axvline(1 / len(names), color=GREY, lw=1, ls=":")
+    ax.set(xlim=(0, 1.1), ylim=(len(names) - 0.4, -0.6), xticks=[0, 0.5, 1])
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(False)
