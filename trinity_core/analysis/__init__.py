@@ -1,0 +1,1 @@
+"""What the numbers say: separability, the audit of the printed tables, statistics."""

@@ -1,0 +1,287 @@
+"""How well hidden states tell labels apart (appendix A.3, input side), and how sure such a number is.
+
+Symbols: X is `(questions, d)`, y the label of each question; S_B and S_W are the between-class and within-class
+scatter matrices, both divided by the number of questions, so that S_T = S_B + S_W is the covariance of X.
+
+- separability index = tr(S_B) / tr(S_T), in [0, 1]: the share of all variance that lies between classes (Figure 14);
+- Fisher ratio = tr(S_W^-1 S_B): what linear discriminant analysis (LDA) maximises, direction by direction;
+- accuracy of a support vector machine (SVM) on questions it was not fitted on (Figures 12 and 13).
+
+Departures: the paper states neither the SVM's settings nor its splits, so scikit-learn's defaults (C = 1, gamma =
+"scale") and repeated stratified 5-fold cross-validation stand here. Standardisation is part of every fitted model: no
+mean or scale of a test question reaches the fit. The interval is ours (see `Accuracy`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Splits = list[tuple[np.ndarray, np.ndarray]]
+
+
+# --- scatter ---
+def check_features(X: np.ndarray, y: Sequence) -> tuple[np.ndarray, np.ndarray]:
+    """`X` as a finite float64 array `(questions, d)` and `y` as an array of labels; ValueError names what is wrong."""
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"features must have shape (questions, d), not {X.shape}; pick one layer and one position")
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(bad):
+        raise ValueError(f"features of question {bad[0]} (and {len(bad) - 1} more) are NaN or infinite; encode again")
+    return X.astype(np.float64), check_labels(y, len(X))
+
+
+def check_labels(y: Sequence, count: int) -> np.ndarray:
+    """`y` as an array of `count` labels of at least two classes; ValueError names what is wrong."""
+    y = np.asarray(y)
+    if y.shape != (count,):
+        raise ValueError(f"{count} questions but labels of shape {y.shape}; give one label a question")
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(f"every label is {classes[0] if len(classes) else 'missing'}; separability needs two classes")
+    return y
+
+
+def scatter(X: np.ndarray, y: Sequence) -> tuple[np.ndarray, np.ndarray]:
+    """(S_B, S_W), both `(d, d)` and divided by the number of questions."""
+    X, y = check_features(X, y)
+    between, within = np.zeros((2, X.shape[1], X.shape[1]))
+    for label in np.unique(y):
+        group = X[y == label]
+        shift = group.mean(axis=0) - X.mean(axis=0)
+        centred = group - group.mean(axis=0)
+        between += len(group) / len(X) * np.outer(shift, shift)
+        within += centred.T @ centred / len(X)
+    return between, within
+
+
+def separability_index(X: np.ndarray, y: Sequence) -> float:
+    """tr(S_B) / tr(S_T): the share of the variance between classes, 0 (equal means) to 1 (each class a point)."""
+    X, y = check_features(X, y)
+    total = X.var(axis=0).sum()
+    if total == 0:
+        raise ValueError("all questions have the same features, so there is no variance to share out")
+    centre, between = X.mean(axis=0), 0.0
+    for label in np.unique(y):
+        between += (y == label).mean() * ((X[y == label].mean(axis=0) - centre) ** 2).sum()
+    return float(between / total)
+
+
+def fisher_ratio(X: np.ndarray, y: Sequence) -> float:
+    """tr(S_W^-1 S_B): between-class over within-class variance, summed over LDA's directions.
+
+    Needs more questions than dimensions plus classes, else S_W cannot be inverted (ValueError): project first.
+    """
+    between, within = scatter(X, y)
+    if np.linalg.matrix_rank(within) < len(within):
+        raise ValueError(
+            f"the within-class scatter of {len(X)} questions in {len(within)} dimensions cannot be inverted; "
+            "project to fewer dimensions first (for example with lda_plane)"
+        )
+    return float(np.trace(np.linalg.solve(within, between)))
+
+
+# --- splits ---
+def stratified_splits(y: Sequence, *, folds: int = 5, repeats: int = 10, seed: int) -> Splits:
+    """`folds * repeats` (train, test) index pairs; every fold holds each class in proportion."""
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    y = check_labels(y, len(y))
+    labels, counts = np.unique(y, return_counts=True)
+    if counts.min() < folds:
+        raise ValueError(
+            f"class {labels[counts.argmin()]} has {counts.min()} questions, fewer than {folds} folds; take fewer folds"
+        )
+    splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return list(splitter.split(np.zeros(len(y)), y))
+
+
+def group_splits(y: Sequence, groups: Sequence, *, folds: int = 5, repeats: int = 10, seed: int) -> Splits:
+    """Like `stratified_splits`, but no group (a phrasing, a template) has questions on both sides of a split.
+
+    Each repeat shuffles the groups and deals them to the folds in turn, class by class where each group has one class.
+    (scikit-learn's StratifiedGroupKFold gives nearly the same folds for every seed: it shuffles only among equals.)
+    """
+    y, groups = check_labels(y, len(y)), np.asarray(groups)
+    if groups.shape != y.shape:
+        raise ValueError(f"{len(y)} labels but groups of shape {groups.shape}; give one group a question")
+    for label in np.unique(y):
+        if (held := len(np.unique(groups[y == label]))) < folds:
+            raise ValueError(f"class {label!s} has {held} groups, fewer than {folds} folds; take fewer folds")
+    names, number = np.unique(groups, return_inverse=True)
+    classes = [tuple(np.unique(y[number == i])) for i in range(len(names))]
+    rng = np.random.default_rng(seed)
+    splits = []
+    for _ in range(repeats):
+        line = sorted(rng.permutation(len(names)), key=lambda i: classes[i])
+        fold = np.empty(len(names), dtype=int)
+        fold[line] = np.arange(len(names)) % folds
+        splits += [(np.flatnonzero(fold[number] != k), np.flatnonzero(fold[number] == k)) for k in range(folds)]
+    return splits
+
+
+# --- models ---
+def svm(kernel: str = "linear"):
+    """The paper's classifier: standardise, then an SVM (`linear` or `rbf`) with scikit-learn's defaults."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    if kernel not in ("linear", "rbf"):
+        raise ValueError(f"unknown kernel {kernel!r}; choose linear or rbf")
+    return make_pipeline(StandardScaler(), SVC(kernel=kernel))
+
+
+def bag_of(pieces: str):
+    """A control without hidden states: a linear SVM on the TF-IDF of words (and punctuation) or characters (1 to 3).
+
+    `pieces`: `words` or `characters`.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import SVC
+
+    if pieces == "words":
+        counter = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]")
+    elif pieces == "characters":
+        counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 3))
+    else:
+        raise ValueError(f"unknown pieces {pieces!r}; choose words or characters")
+    return make_pipeline(counter, SVC(kernel="linear"))
+
+
+def length_features(texts: Sequence[str]) -> np.ndarray:
+    """`(questions, 2)`: characters and words of each text, on a log scale."""
+    return np.log1p([[len(text), len(text.split())] for text in texts])
+
+
+# --- accuracy ---
+@dataclass(frozen=True)
+class Accuracy:
+    """Accuracy over repeated splits. `mean` and `std` (over splits) are what the paper prints; `low`, `high` are ours.
+
+    The splits share questions, so std / sqrt(splits) would be far too small. The 95 % interval is the wider of two:
+    the corrected resampled t of Nadeau and Bengio (2003), with variance (1/J + n_test/n_train) std^2 over J splits,
+    which sees that another training set would fit another model; and Wilson's binomial interval with the number of
+    *questions* (not of predictions), which stays honest when every split is perfect and std is 0.
+    """
+
+    scores: np.ndarray  # (splits,) share right
+    questions: int  # distinct questions tested
+    test_per_train: float  # n_test / n_train, mean over splits
+    chance: float  # share of the commonest label
+
+    @property
+    def mean(self) -> float:
+        return float(self.scores.mean())
+
+    @property
+    def std(self) -> float:
+        return float(self.scores.std(ddof=1))
+
+    @property
+    def low(self) -> float:
+        return min(wilson(self.mean, self.questions)[0], max(0.0, self.mean - self._resampled()))
+
+    @property
+    def high(self) -> float:
+        return max(wilson(self.mean, self.questions)[1], min(1.0, self.mean + self._resampled()))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def _resampled(self) -> float:
+        return resampled_half_width(self.scores, self.test_per_train)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} ± {self.std:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def wilson(share: float, count: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's 95 % interval of a binomial share of `count` draws."""
+    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z * math.sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
+    return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))
+
+
+def resampled_half_width(scores: np.ndarray, test_per_train: float) -> float:
+    """Half the 95 % corrected resampled t-interval (Nadeau and Bengio 2003) of scores over overlapping splits."""
+    from scipy.stats import t
+
+    variance = scores.var(ddof=1) * (1 / len(scores) + test_per_train)
+    return float(t.ppf(0.975, len(scores) - 1) * math.sqrt(variance))
+
+
+def evaluate(model, inputs: Sequence | np.ndarray, y: Sequence, splits: Splits) -> Accuracy:
+    """Fits a fresh copy of `model` on each split's training questions; accuracy on its test questions.
+
+    `inputs`: features `(questions, d)` for `svm`, or the texts for `bag_of`.
+    """
+    from sklearn.base import clone
+
+    if isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiu":
+        inputs, y = check_features(inputs, y)
+    else:
+        inputs, y = np.asarray(inputs, dtype=object), check_labels(y, len(inputs))
+    if len(splits) < 2:
+        raise ValueError(f"{len(splits)} splits; an interval needs at least two")
+    scores = []
+    for train, test in splits:
+        scores.append(np.mean(clone(model).fit(inputs[train], y[train]).predict(inputs[test]) == y[test]))
+    return Accuracy(
+        scores=np.asarray(scores),
+        questions=len(np.unique(np.concatenate([test for _, test in splits]))),
+        test_per_train=float(np.mean([len(test) / len(train) for train, test in splits])),
+        chance=float(np.unique(y, return_counts=True)[1].max() / len(y)),
+    )
+
+
+def difference(a: Accuracy, b: Accuracy) -> tuple[float, float, float]:
+    """(a - b, low, high) of two accuracies over the *same* splits, paired split by split, 95 %.
+
+    Corrected resampled t of the differences. Where no split differs it falls back to Newcombe's interval from the two
+    single ones, since a width of 0 would claim too much.
+    """
+    if len(a.scores) != len(b.scores) or not math.isclose(a.test_per_train, b.test_per_train):
+        raise ValueError(f"{len(a.scores)} and {len(b.scores)} splits cannot be paired; evaluate both on the same ones")
+    gap = a.mean - b.mean
+    if (half := resampled_half_width(a.scores - b.scores, a.test_per_train)) > 0:
+        return gap, gap - half, gap + half
+    low = gap - math.hypot(a.mean - a.low, b.high - b.mean)
+    return gap, low, gap + math.hypot(a.high - a.mean, b.mean - b.low)
+
+
+def shuffled(model, X: np.ndarray, y: Sequence, *, folds: int = 5, permutations: int = 10, seed: int) -> Accuracy:
+    """The negative control: the same accuracy after the labels are permuted, `folds` splits for each permutation."""
+    rng = np.random.default_rng(seed)
+    runs = []
+    for _ in range(permutations):
+        permuted = rng.permutation(np.asarray(y))
+        splits = stratified_splits(permuted, folds=folds, repeats=1, seed=int(rng.integers(2**31)))
+        runs.append(evaluate(model, X, permuted, splits))
+    scores = np.concatenate([run.scores for run in runs])
+    return Accuracy(scores, runs[0].questions, runs[0].test_per_train, runs[0].chance)
+
+
+def learning_curve(
+    model, inputs: Sequence | np.ndarray, y: Sequence, sizes: Sequence[int], *, repeats: int = 10, seed: int
+):
+    """Accuracy against the number of training questions: a frame with `questions`, `mean`, `std` (over training draws).
+
+    Each draw is stratified; a quarter of the questions is the test set, drawn anew each time.
+    """
+    import pandas as pd
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    y = check_labels(y, len(y))
+    rows = []
+    for size in sizes:
+        splitter = StratifiedShuffleSplit(repeats, train_size=int(size), test_size=len(y) // 4, random_state=seed)
+        found = evaluate(model, inputs, y, list(splitter.split(np.zeros(len(y)), y)))
+        rows.append({"questions": int(size), "mean": found.mean, "std": found.std})
+    return pd.DataFrame(rows)

@@ -1,0 +1,123 @@
+"""Figure 14's synthetic experiment: how separable must hidden states be for a linear head to find the best agent?
+
+Hidden states of `clusters` kinds of question are drawn in `d` dimensions. Each kind has one best agent. A training
+question's label is the agent with the most rewards over a few Bernoulli trials, ties broken uniformly (the SFT labels
+of the paper), so labels are noisy as real ones are. A linear head without bias is fitted to them, and tested on fresh
+questions against the *true* best agent. The separability index tr(S_B)/tr(S_T) is set from 0 to 1.
+
+Departures: the paper gives dimensions, agents and clusters; the rewards, the number of questions and the fit
+(ridge-penalised multinomial logistic regression) are ours and stand in `Synthetic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """The experiment's settings. `d`, `agents`, `clusters`: A.3, Figure 14; the rest is assumed."""
+
+    d: int = 1024  # dimensions of a hidden state
+    agents: int = 7
+    clusters: int = 4
+    train: int = 400  # training questions
+    test: int = 1000  # fresh questions
+    trials: int = 3  # Bernoulli rewards an agent and training question (three seeds, as for SFT's labels)
+    best: float = 0.8  # success rate of a cluster's best agent
+    others: tuple[float, float] = (0.2, 0.6)  # range of the other agents' success rates
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.clusters <= self.d:
+            raise ValueError(f"clusters = {self.clusters} must lie between 2 and d = {self.d}")
+        if self.agents < self.clusters:
+            raise ValueError(f"agents = {self.agents} cannot give each of {self.clusters} clusters its own best agent")
+        if not 0 <= self.others[0] <= self.others[1] < self.best <= 1:
+            raise ValueError(f"others = {self.others} must be a range within [0, best = {self.best})")
+
+
+def cluster_centres(index: float, setting: Synthetic, rng: np.random.Generator) -> np.ndarray:
+    """Centres `(clusters, d)` with mean 0 whose mean squared length is exactly `index * d`."""
+    centres = rng.standard_normal((setting.clusters, setting.d))
+    centres -= centres.mean(axis=0)
+    return centres * np.sqrt(index * setting.d / (centres**2).sum(axis=1).mean())
+
+
+def success_rates(setting: Synthetic, rng: np.random.Generator) -> np.ndarray:
+    """Success rates `(clusters, agents)`; each cluster has its own best agent."""
+    rates = rng.uniform(*setting.others, (setting.clusters, setting.agents))
+    rates[np.arange(setting.clusters), rng.permutation(setting.agents)[: setting.clusters]] = setting.best
+    return rates
+
+
+def noisy_labels(rates: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Per row of `rates (questions, agents)` the agent with the most rewards in `trials` draws, ties uniformly."""
+    wins = rng.binomial(trials, rates)
+    return np.argmax(wins + rng.uniform(0, 0.5, wins.shape), axis=1)
+
+
+def head_accuracy(index: float, setting: Synthetic, *, seed: int) -> float:
+    """Share of fresh questions for which the fitted linear head picks the best agent; `index` = tr(S_B)/tr(S_T)."""
+    from sklearn.linear_model import LogisticRegression
+
+    if not 0 <= index <= 1:
+        raise ValueError(f"separability index {index} must lie between 0 and 1")
+    rng = np.random.default_rng([seed, setting.d])
+    rates, centres = success_rates(setting, rng), cluster_centres(index, setting, rng)
+
+    def draw(count: int) -> tuple[np.ndarray, np.ndarray]:
+        cluster = np.arange(count) % setting.clusters
+        return centres[cluster] + np.sqrt(1 - index) * rng.standard_normal((count, setting.d)), cluster
+
+    (train, train_cluster), (test, test_cluster) = draw(setting.train), draw(setting.test)
+    labels = noisy_labels(rates[train_cluster], setting.trials, rng)
+    # A penalty that grows with d keeps the fit from learning each training question's own noise by heart.
+    head = LogisticRegression(C=1 / setting.d, fit_intercept=False, max_iter=200).fit(train, labels)
+    return float(np.mean(head.predict(test) == rates.argmax(axis=1)[test_cluster]))
+
+
+def sweep(indices: Sequence[float], setting: Synthetic, *, seeds: Sequence[int]):
+    """A frame with one row for each (index, seed): `d`, `index`, `seed`, `accuracy`."""
+    import pandas as pd
+
+    rows = [(setting.d, index, seed, head_accuracy(index, setting, seed=seed)) for index in indices for seed in seeds]
+    return pd.DataFrame(rows, columns=["d", "index", "seed", "accuracy"])
+
+
+def summarise(frame):
+    """Mean accuracy for each index, with a 95 % t-interval over seeds: `index`, `accuracy`, `low`, `high`."""
+    from scipy.stats import t
+
+    runs = frame.groupby("index")["accuracy"].agg(["mean", "std", "count"])
+    half = t.ppf(0.975, runs["count"] - 1) * runs["std"] / np.sqrt(runs["count"])
+    low, high = (runs["mean"] - half).clip(0, 1), (runs["mean"] + half).clip(0, 1)
+    table = runs.assign(low=low, high=high).rename(columns={"mean": "accuracy"})
+    return table[["accuracy", "low", "high"]].reset_index()
+
+
+def rank_correlation(frame, *, draws: int = 1000, seed: int) -> tuple[float, float, float]:
+    """Spearman's correlation of index and accuracy, with a 95 % bootstrap interval.
+
+    The bootstrap draws whole seeds: the runs of one seed share their success rates and noise.
+    """
+    from scipy.stats import spearmanr
+
+    table = frame.pivot(index="seed", columns="index", values="accuracy").to_numpy()
+    index = np.sort(frame["index"].unique())
+    rng = np.random.default_rng(seed)
+
+    def rho(rows: np.ndarray) -> float:
+        return float(spearmanr(np.tile(index, len(rows)), table[rows].ravel()).statistic)
+
+    resampled = [rho(rng.integers(len(table), size=len(table))) for _ in range(draws)]
+    return rho(np.arange(len(table))), *(float(q) for q in np.quantile(resampled, [0.025, 0.975]))
+
+
+def saturation(summary, *, share: float = 0.99) -> float:
+    """The smallest index from which on mean accuracy stays within `share` of its highest value."""
+    enough = (summary["accuracy"] >= share * summary["accuracy"].max()).to_numpy()
+    below = np.flatnonzero(~enough)
+    return float(summary["index"].iloc[below[-1] + 1 if len(below) else 0])
