@@ -6,6 +6,7 @@ are those of `report.style`; the position that is read is always vermilion, the 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +16,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from trinity_core.report.style import AGENT_COLOURS, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
+from trinity_core.report.style import AGENT_COLOURS, BLUE, GREY, VERMILION
 
-READ, INK, PAPER = VERMILION, "#222222", "#F4F4F4"
-PART_COLOURS = {"frame": "#E3E3E3", "question": "#CFE5F5", "worker": "#FBE3B5", "verifier": "#F0D6E5", "thinker": "#CBEADF"}
-ROLE_COLOURS = {"worker": ORANGE, "thinker": GREEN, "verifier": PURPLE}
+READ, INK = VERMILION, "#222222"
+PART_COLOURS = {
+    "frame": "#E3E3E3", "question": "#CFE5F5", "worker": "#FBE3B5", "thinker": "#CBEADF", "verifier": "#F0D6E5"
+}
+ROLE_COLOURS = {"worker": "#3D3D3D", "thinker": "#8C8C8C", "verifier": "#C9C9C9"}  # greys: the colours are the agents'
 MAP = "PuOr_r"  # orange is positive, purple negative: told apart by colour-blind readers
 WIDTH = 11.0  # inches: fills a slide, and a notebook page
 GRID_COLUMNS = 32
@@ -68,20 +71,22 @@ def draw_tokens(ax: Axes, tokens: Sequence[str], parts: Sequence[str], read: int
                 edge, line = READ, 2.6
             elif index == len(tokens) - 1:
                 edge, line, style = GREY, 1.6, "--"
-            box = FancyBboxPatch((x, y), len(text) + 0.9, 1.3, boxstyle="round,pad=0,rounding_size=0.25", lw=line, ls=style,
-                                 fc=PART_COLOURS[parts[index]], ec=edge, zorder=3 if line > 1 else 2)
-            ax.add_patch(box)
+            ax.add_patch(FancyBboxPatch((x, y), len(text) + 0.9, 1.3, boxstyle="round,pad=0,rounding_size=0.25",
+                                        fc=PART_COLOURS[parts[index]], ec=edge, lw=line, ls=style,
+                                        zorder=3 if line > 1 else 2))
             ax.text(x + (len(text) + 0.9) / 2, y + 0.62, text, ha="center", va="center", family="DejaVu Sans Mono",
                     fontsize=size, color=INK, zorder=4)
     row = len(rows) - 1
-    places = {index: (x + (len(visible(tokens[index])) + 0.9) / 2, -r * 2.0) for r, b in enumerate(rows) for index, x in b}
-    for index, label, colour, bold in ((read, f"−{len(tokens) - read}: read here", READ, "bold"),
-                                       (len(tokens) - 1, "−1", GREY, "normal")):
-        x, y = places[index]
-        # The label of the read token hangs to its left and the last one's to its right: they never meet.
-        align = "right" if index == read else "left"
-        ax.text(x + (0.5 if index == read else -0.2), y - 0.75, ("▲ " if align == "left" else "") + label
-                + (" ▲" if align == "right" else ""), ha=align, va="center", fontsize=size - 0.5, color=colour, weight=bold)
+    middle = {index: (x + (len(visible(tokens[index])) + 0.9) / 2, -r * 2.0) for r, b in enumerate(rows) for index, x in b}
+    # The read token's label hangs to its left (if there is room) and the last one's to its right: they never meet.
+    x, y = middle[read]
+    left = x > 16
+    label = f"−{len(tokens) - read}: read here"
+    ax.text(x + (0.7 if left else -0.7), y - 0.75, f"{label} ▲" if left else f"▲ {label}", ha="right" if left else "left",
+            va="center", fontsize=size - 0.5, color=READ, weight="bold")
+    if left:
+        x, y = middle[len(tokens) - 1]
+        ax.text(x - 0.7, y - 0.75, "▲ −1", ha="left", va="center", fontsize=size - 0.5, color=GREY)
     ax.set(xlim=(-0.2, columns + 0.2), ylim=(-row * 2.0 - 1.4, 1.5))
     ax.set_axis_off()
 
@@ -125,14 +130,17 @@ def state_figure(h: np.ndarray, token: str, largest: int = 4) -> Figure:
     limit = float(np.percentile(np.abs(h), 98))
     fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 4.1), width_ratios=[1.25, 1])
     image = left.imshow(state_grid(h), cmap=MAP, vmin=-limit, vmax=limit, aspect="equal")
-    left.set(xlabel="dimension, in reading order: 32 a row", yticks=range(0, -(-len(h) // GRID_COLUMNS), 4), xticks=range(0, 32, 8))
-    left.set_yticklabels([str(32 * row) for row in left.get_yticks()])
+    rows = range(0, -(-len(h) // GRID_COLUMNS), 4)
+    left.set(xlabel=f"dimension, in reading order: {GRID_COLUMNS} a row", xticks=range(0, GRID_COLUMNS, 8))
+    left.set_yticks(rows, [str(GRID_COLUMNS * row) for row in rows])
     left.grid(False)
     left.set_title(f"h: {len(h)} numbers, read at the token “{visible(token)}”")
     fig.colorbar(image, ax=left, extend="both", shrink=0.85, label="value")
     right.vlines(np.arange(len(h)), 0, h, color=np.where(np.abs(h) > limit, READ, GREY), lw=0.9)
     for rank, j in enumerate(np.argsort(-np.abs(h), kind="stable")[:largest]):
-        side = 1 if j < 0.7 * len(h) else -1
+        # To the left where there is no room at the right, or where a taller bar stands close by.
+        near = np.abs(h[j + 1 : j + 60])
+        side = -1 if j > 0.8 * len(h) or (near.size and near.max() > 0.9 * abs(h[j])) else 1
         right.annotate(f"dim {j}", (j, h[j]), (8 * side, 0), textcoords="offset points", va="center",
                        ha="left" if side > 0 else "right", fontsize=9.5, color=READ, weight="bold")
     right.axhline(0, color=INK, lw=0.8)
@@ -153,8 +161,8 @@ def strips_figure(states: np.ndarray, labels: Sequence[str], colours: Sequence[s
     for start, stop in zip(starts, [*starts[1:], len(labels)], strict=True):
         ax.add_patch(Rectangle((-0.022, start - 0.4), 0.012, stop - start - 0.2, transform=ax.get_yaxis_transform(),
                                fc=colours[start], clip_on=False))
-        ax.text(-0.028, (start + stop - 1) / 2, labels[start], transform=ax.get_yaxis_transform(), ha="right", va="center",
-                color=INK, fontsize=10.5)
+        ax.text(-0.028, (start + stop - 1) / 2, labels[start], transform=ax.get_yaxis_transform(), ha="right",
+                va="center", color=INK, fontsize=10.5)
         if start:
             ax.axhline(start - 0.5, color="white", lw=2.5)
     ax.set_title(title)
@@ -166,10 +174,10 @@ def strips_figure(states: np.ndarray, labels: Sequence[str], colours: Sequence[s
 
 def head_figure(weights: np.ndarray, h: np.ndarray, logits: np.ndarray, agents: Sequence[str], roles: Sequence[str],
                 title: str) -> Figure:
-    """z = W h as a picture: h on top, the rows of W (L+3, d) below it, column under column, and their products at the right."""
+    """z = W h as a picture: h on top, below it the rows of W (L+3, d), column under column, at the right the logits."""
     fig, axes = plt.subplots(2, 2, figsize=(WIDTH, 4.9), width_ratios=[3.3, 1], height_ratios=[1, 7])
     (top, corner), (matrix, bars) = axes
-    names, colours = [*agents, *roles], [*(AGENT_COLOURS[a] for a in agents), *(ROLE_COLOURS[r] for r in roles)]
+    names, colours = [*agents, *roles], [(AGENT_COLOURS | ROLE_COLOURS)[name] for name in (*agents, *roles)]
     n_agents, limit = len(agents), float(np.percentile(np.abs(h), 98))
     top.imshow(h[None, :], cmap=MAP, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
     top.set(xticks=[], yticks=[0], yticklabels=[f"h ({len(h)})"])
@@ -181,13 +189,11 @@ def head_figure(weights: np.ndarray, h: np.ndarray, logits: np.ndarray, agents: 
     scale = float(np.percentile(np.abs(weights), 98)) or 1.0
     matrix.imshow(gapped, cmap=MAP, vmin=-scale, vmax=scale, aspect="auto", interpolation="nearest")
     matrix.set(yticks=rows, yticklabels=names, xlabel=f"W: {len(names)} × {len(h)} weights, row a times h = z of a")
-    for tick, colour in zip(matrix.get_yticklabels(), colours, strict=True):
-        tick.set_fontsize(10)
     bars.barh(rows, logits, color=colours, height=0.72, edgecolor=INK, linewidth=0.5)
     bars.axvline(0, color=INK, lw=0.9)
     reach = max(float(np.abs(logits).max()), 1e-9)
     for row, z in zip(rows, logits, strict=True):
-        bars.annotate(f"{z + 0.0:.2f}", (z, row), (4 if z >= 0 else -4, 0), textcoords="offset points", fontsize=9.5,
+        bars.annotate(f"{z:+.2f}", (z, row), (4 if z >= 0 else -4, 0), textcoords="offset points", fontsize=9.5,
                       ha="left" if z >= 0 else "right", va="center")
     bars.set(ylim=(len(names) + 0.5, -0.5), yticks=[], xlim=(-1.6 * reach, 1.6 * reach), xlabel="logit z")
     corner.set_axis_off()
@@ -213,7 +219,8 @@ def probabilities_figure(rows: Sequence[tuple[str, np.ndarray, np.ndarray]], age
 
 def probability_bars(ax: Axes, probabilities: np.ndarray, names: Sequence[str], colours: dict[str, str]) -> None:
     """Horizontal bars with their value at the end and a thin line where all would be equal."""
-    ax.barh(range(len(names)), probabilities, color=[colours[n] for n in names], height=0.74, edgecolor=INK, linewidth=0.5)
+    fills = [colours[name] for name in names]
+    ax.barh(range(len(names)), probabilities, color=fills, height=0.74, edgecolor=INK, linewidth=0.5)
     for row, p in enumerate(probabilities):
         ax.text(p + 0.012, row, f"{p:.2f}", va="center", fontsize=9.5)
     ax.axvline(1 / len(names), color=GREY, lw=1, ls=":")
@@ -221,3 +228,170 @@ def probability_bars(ax: Axes, probabilities: np.ndarray, names: Sequence[str], 
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
     ax.grid(False)
+
+
+def draw_figure(options: Sequence[tuple[str, np.ndarray, Sequence[str], float]]) -> Figure:
+    """Inverse CDF as a picture: (what, probabilities, names, uniform); the uniform falls into one segment of [0, 1)."""
+    colours = AGENT_COLOURS | ROLE_COLOURS
+    fig, axes = plt.subplots(len(options), 1, figsize=(WIDTH, 1.75 * len(options)), squeeze=False)
+    for ax, (what, probabilities, names, uniform) in zip(axes[:, 0], options, strict=True):
+        edges = np.concatenate([[0.0], np.cumsum(probabilities)])
+        for start, stop, name in zip(edges[:-1], edges[1:], names, strict=True):
+            chosen = start <= uniform < stop
+            ax.add_patch(Rectangle((start, 0), stop - start, 1, fc=colours[name], ec="white", lw=2,
+                                   alpha=1.0 if chosen else 0.4))
+            if stop - start > 0.045:
+                text = textwrap.fill(name, max(6, int((stop - start) * 90)), break_long_words=False)
+                ax.text((start + stop) / 2, -0.1, text, ha="center", va="top", fontsize=9.5, color=INK,
+                        weight="bold" if chosen else "normal")
+        ax.plot([uniform, uniform], [0, 1.25], color=INK, lw=2)
+        ax.text(uniform, 1.32, f"u = {uniform:.2f}", ha="center", fontsize=11, weight="bold", color=INK)
+        ax.set(xlim=(-0.005, 1.005), ylim=(-0.95, 1.6))
+        ax.text(-0.012, 0.5, what, ha="right", va="center", fontsize=11, weight="bold", color=INK)
+        ax.set_axis_off()
+    return fig
+
+
+def growth_figure(
+    stages: Sequence[tuple[str, Sequence[str], Sequence[str], int, np.ndarray, np.ndarray]], agents: Sequence[str],
+    roles: Sequence[str], columns: float = 46, tail: int = 14,
+) -> Figure:
+    """A transcript that grows, one row a stage: the tail of its tokens, then the roles' and the agents' probabilities.
+
+    A stage is (title, tokens, parts, read, agent probabilities, role probabilities).
+    """
+    fig, axes = plt.subplots(len(stages), 3, figsize=(WIDTH + 2, 2.5 * len(stages)), width_ratios=[2.5, 0.9, 1])
+    for (text, role_ax, agent_ax), (title, tokens, parts, read, agent_p, role_p) in zip(axes, stages, strict=True):
+        cut = max(0, len(tokens) - tail)
+        shown, shown_parts = list(tokens[cut:]), list(parts[cut:])
+        if cut:
+            shown, shown_parts, cut = ["…", *shown], ["frame", *shown_parts], cut - 1
+        draw_tokens(text, shown, shown_parts, read - cut, columns, size=10)
+        text.set_ylim(-7.2, 1.9)
+        text.set_title(title)
+        probability_bars(role_ax, role_p, roles, ROLE_COLOURS)
+        probability_bars(agent_ax, agent_p, agents, AGENT_COLOURS)
+        for ax in (role_ax, agent_ax):
+            ax.set(xlim=(0, 1.25))
+            ax.tick_params(labelsize=9)
+    axes[0, 1].set_title("role")
+    axes[0, 2].set_title("agent")
+    return fig
+
+
+def theta_figure(vectors: Sequence[tuple[str, Sequence[tuple[str, str, int]]]]) -> Figure:
+    """Flat parameter vectors to one scale: (title, segments), a segment being (group, name, size)."""
+    colours = AGENT_COLOURS | ROLE_COLOURS
+    longest = max(sum(size for _, _, size in segments) for _, segments in vectors)
+    fig, axes = plt.subplots(len(vectors), 1, figsize=(WIDTH, 2.75 * len(vectors)), squeeze=False)
+    for ax, (title, segments) in zip(axes[:, 0], vectors, strict=True):
+        start, groups = 0, {}
+        for group, name, size in segments:
+            ax.add_patch(Rectangle((start, 0), size, 1, fc=colours.get(name, "#BFD9EA"), ec="white", lw=1.5))
+            ax.text(start + size / 2 + 0.004 * longest, -0.12, name, rotation=35, ha="right", va="top", fontsize=9.5,
+                    rotation_mode="anchor", color=INK)
+            first, total = groups.get(group, (start, 0))
+            groups[group] = (first, total + size)
+            start += size
+        for group, (first, total) in groups.items():
+            gap = 0.004 * longest
+            ax.plot([first + gap, first + gap, first + total - gap, first + total - gap], [1.1, 1.25, 1.25, 1.1],
+                    color=INK, lw=1.2)
+            ax.text(first + total / 2, 1.36, f"{group}: {total:,}", ha="center", fontsize=11, color=INK, weight="bold")
+        ax.set(xlim=(-0.09 * longest, 1.01 * longest), ylim=(-2.6, 1.9))
+        ax.set_title(title)
+        ax.set_axis_off()
+    return fig
+
+
+def pipeline_figure(tokens: Sequence[str], h: np.ndarray, weights: np.ndarray, agent_p: np.ndarray, role_p: np.ndarray,
+                    agents: Sequence[str], roles: Sequence[str], chosen: tuple[int, int], n_layers: int) -> Figure:
+    """The whole loop on one page, with this notebook's own h, W and probabilities as thumbnails; units are inches."""
+    agent, role = agents[chosen[0]], roles[chosen[1]]
+    fig, ax = plt.subplots(figsize=(13, 6.9), layout="none")
+    ax.set_position((0, 0, 1, 1))
+    ax.set_axis_off()
+
+    def card(x: float, y: float, w: float, height: float, title: str, **style: Any) -> None:
+        kind = {"fc": "white", "ec": INK, "lw": 1.3} | style
+        ax.add_patch(FancyBboxPatch((x, y), w, height, boxstyle="round,pad=0,rounding_size=0.08", **kind))
+        ax.text(x + w / 2, y + height + 0.1, title, ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
+
+    def arrow(start: tuple[float, float], stop: tuple[float, float], label: str = "", **style: Any) -> None:
+        kind = {"arrowstyle": "-|>", "mutation_scale": 16, "lw": 1.8, "color": INK} | style
+        ax.add_patch(FancyArrowPatch(start, stop, shrinkA=2, shrinkB=2, **kind))
+        if label:
+            ax.text((start[0] + stop[0]) / 2, (start[1] + stop[1]) / 2 + 0.1, label, ha="center", va="bottom", fontsize=9.5,
+                    color=INK)
+
+    def picture(x: float, y: float, w: float, height: float, values: np.ndarray) -> None:
+        limit = float(np.nanpercentile(np.abs(values), 98)) or 1.0
+        ax.imshow(values, extent=(x, x + w, y, y + height), cmap=MAP, vmin=-limit, vmax=limit, aspect="auto", zorder=3,
+                  interpolation="nearest")
+
+    def bars(x: float, y: float, w: float, height: float, values: np.ndarray, names: Sequence[str], best: int) -> None:
+        step = height / len(values)
+        for i, (value, name) in enumerate(zip(values, names, strict=True)):
+            bottom = y + height - (i + 0.9) * step
+            ax.add_patch(Rectangle((x, bottom), max(0.01, w * value), 0.8 * step, fc=(AGENT_COLOURS | ROLE_COLOURS)[name],
+                                   ec=READ if i == best else INK, lw=2.2 if i == best else 0.4, zorder=3))
+
+    # The coordinator: everything that is trained lies in this box.
+    ax.add_patch(FancyBboxPatch((3.05, 3.55), 9.7, 2.95, boxstyle="round,pad=0,rounding_size=0.15", fc="#F3F8FC", ec=BLUE,
+                                lw=1.5, ls="--"))
+    ax.text(7.9, 6.58, "coordinator: the only part with trained numbers, fewer than 20,000", ha="center", fontsize=11.5,
+            color=BLUE, weight="bold")
+    y, tall = 4.05, 1.75
+    card(0.25, y, 2.3, tall, "transcript")
+    for i, (label, part) in enumerate((("question", "question"), ("O₁ … (earlier turns)", "worker"), ("Oₖ is added here", "thinker"))):
+        ax.add_patch(FancyBboxPatch((0.4, y + tall - 0.53 - i * 0.54), 2.0, 0.4, boxstyle="round,pad=0,rounding_size=0.06",
+                                    fc=PART_COLOURS[part], ec="none" if i < 2 else GREY, ls="--"))
+        ax.text(1.4, y + tall - 0.33 - i * 0.54, label, ha="center", va="center", fontsize=10, color=INK)
+    card(3.3, y, 1.5, tall, "tokens")
+    for i, token in enumerate([*tokens[-5:]]):
+        read = i == len(tokens[-5:]) - 2
+        ax.add_patch(Rectangle((3.45, y + tall - 0.36 - i * 0.33), 1.2, 0.27, fc=PART_COLOURS["question"],
+                               ec=READ if read else "white", lw=2.2 if read else 0.5, zorder=3))
+        ax.text(4.05, y + tall - 0.23 - i * 0.33, visible(token)[:12], ha="center", va="center", fontsize=9,
+                family="DejaVu Sans Mono", color=INK, zorder=4)
+    card(5.3, y, 1.5, tall, f"SLM, {n_layers} layers")
+    for i in range(7):
+        ax.add_patch(Rectangle((5.45, y + 0.1 + i * 0.225), 1.2, 0.17, fc="#F6C9A8" if i == 5 else "#DDDDDD", ec="none"))
+    ax.text(6.05, y + 0.31, "frozen", ha="center", va="center", fontsize=9.5, color=INK)
+    ax.text(6.05, y - 0.13, "only singular values scaled", ha="center", va="top", fontsize=9, color=INK)
+    picture(7.3, y + 0.3, 1.5, 1.15, state_grid(h))
+    ax.text(8.05, y + tall + 0.1, "hidden state h", ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
+    ax.text(8.05, y - 0.13, f"{len(h)} numbers, token −2", ha="center", va="top", fontsize=9, color=INK)
+    picture(9.3, y + 0.1, 1.45, 1.55, weights)
+    ax.text(10.02, y + tall + 0.1, "head W", ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
+    ax.text(10.02, y - 0.13, f"{len(weights)} × {len(h)}, z = W h", ha="center", va="top", fontsize=9, color=INK)
+    bars(11.3, y + 0.62, 1.2, 1.1, agent_p, agents, chosen[0])
+    bars(11.3, y, 1.2, 0.48, role_p, roles, chosen[1])
+    ax.text(11.9, y + tall + 0.1, "two softmaxes", ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
+    ax.text(11.9, y - 0.13, f"{len(agents)} agents, {len(roles)} roles", ha="center", va="top", fontsize=9, color=INK)
+    for start, stop in ((2.55, 3.3), (4.8, 5.3), (6.8, 7.3), (8.8, 9.3), (10.75, 11.3)):
+        arrow((start, y + tall / 2), (stop, y + tall / 2))
+
+    low = 0.95
+    card(10.2, low, 2.45, 1.15, "decision")
+    ax.text(11.42, low + 0.575, f"{agent}\nas {role}", ha="center", va="center", fontsize=11.5, color=READ, weight="bold")
+    arrow((11.9, 3.9 - 0.15), (11.9, low + 1.45), "")
+    ax.text(11.8, 2.95, "drawn, or the largest", ha="right", va="center", fontsize=9.5, color=INK)
+    card(7.35, low, 2.25, 1.15, "role prompt")
+    ax.text(8.47, low + 0.575, "the role's instructions\n+ the transcript", ha="center", va="center", fontsize=10, color=INK)
+    card(3.6, low - 0.35, 3.1, 1.95, "agents: frozen LLMs", fc="#FAFAFA")
+    for i, name in enumerate(agents):
+        place = low + 1.42 - i * 0.252
+        ax.add_patch(Rectangle((3.75, place - 0.08), 0.16, 0.16, fc=AGENT_COLOURS[name], ec=INK, lw=0.4))
+        ax.text(4.03, place, name, va="center", fontsize=9.5, color=READ if i == chosen[0] else INK,
+                weight="bold" if i == chosen[0] else "normal")
+    card(0.45, low, 2.45, 1.15, "message → Oₖ")
+    ax.text(1.67, low + 0.575, "plan, solution or\nverdict, condensed", ha="center", va="center", fontsize=10, color=INK)
+    for start, stop in ((10.2, 9.6), (7.35, 6.7), (3.6, 2.9)):
+        arrow((start, low + 0.575), (stop, low + 0.575))
+    arrow((1.4, low + 1.45), (1.4, y), "")
+    ax.text(1.52, 2.95, "appended: turn k + 1", ha="left", va="center", fontsize=9.5, color=INK)
+    ax.text(6.5, 0.18, "ends when a Verifier says ACCEPT, or after K = 5 turns; the answer is the latest Worker's",
+            ha="center", va="center", fontsize=11, color=INK, style="italic")
+    ax.set(xlim=(0, 13), ylim=(0, 6.9))
+    return fig
