@@ -1,7 +1,7 @@
 """The question sets: reading them, and rebuilding them byte for byte.
 
-    python -m trinity_core.tasks.questions --build    writes data/questions/<family>.jsonl from the templates and the bank
-    python -m trinity_core.tasks.questions --check    compares those files with a fresh build; exit 1 names the first difference
+    python -m trinity_core.tasks.questions --build    writes data/questions/<family>.jsonl (templates, knowledge bank)
+    python -m trinity_core.tasks.questions --check    compares them with a fresh build, names a difference
 
 One JSON object a line holds the fields of `types.Question`. The files are committed, so that a reader can look at them
 and every machine reads the same questions; the loader trusts nothing in them.
@@ -101,7 +101,9 @@ def _parse(line: str, where: str) -> Question:
         raise ValueError(f"{where}: unknown split {question.split!r}; choose one of {', '.join(SPLITS)}")
     if question.kind != KINDS[question.family]:
         raise ValueError(f"{where}: kind {question.kind!r}; {question.family} has {KINDS[question.family]!r}")
-    if not isinstance(question.id, str) or not re.fullmatch(f"{question.family}-{question.split}-[0-9]{{3}}", question.id):
+    if not isinstance(question.id, str) or not re.fullmatch(
+        f"{question.family}-{question.split}-[0-9]{{3}}", question.id
+    ):
         raise ValueError(f"{where}: id {question.id!r} is not like {question.family}-{question.split}-000")
     for name in ("text", "bare", "reference"):
         value = getattr(question, name)
@@ -121,7 +123,9 @@ def _parse(line: str, where: str) -> Question:
         if not isinstance(options, list) or len(set(map(str, options))) != 4 or len(options) != 4:
             raise ValueError(f"{where}: options are {options!r}; four different strings are needed")
         if question.reference not in tuple(LETTERS):
-            raise ValueError(f"{where}: reference {question.reference!r} is not one of the letters {', '.join(LETTERS)}")
+            raise ValueError(
+                f"{where}: reference {question.reference!r} is not one of the letters {', '.join(LETTERS)}"
+            )
     return question
 
 
@@ -145,7 +149,9 @@ def differences(family: str) -> Iterator[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m trinity_core.tasks.questions", description="Build or check the questions.")
+    parser = argparse.ArgumentParser(
+        prog="python -m trinity_core.tasks.questions", description="Build or check the questions."
+    )
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--build", action="store_true", help="write data/questions/<family>.jsonl")
     action.add_argument("--check", action="store_true", help="compare them with a fresh build")
