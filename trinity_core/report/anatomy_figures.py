@@ -1,4 +1,4 @@
-"""The pictures of notebook 01: one decision, from the tokens to the agent and the role, and the whole loop around it.
+"""The pictures of notebook 01: one decision, from the tokens to the agent and the role.
 
 Every function draws the arrays it is given and returns the figure; nothing is computed here beyond the layout. Colours
 are those of `report.style`; the position that is read is always vermilion, the last position always grey and dashed.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from trinity_core.report.style import AGENT_COLOURS, BLUE, GREY, VERMILION
+from trinity_core.report.style import AGENT_COLOURS, GREY, VERMILION
 
 READ, INK = VERMILION, "#222222"
 PART_COLOURS = {
@@ -77,13 +76,15 @@ def draw_tokens(ax: Axes, tokens: Sequence[str], parts: Sequence[str], read: int
             ax.text(x + (len(text) + 0.9) / 2, y + 0.62, text, ha="center", va="center", family="DejaVu Sans Mono",
                     fontsize=size, color=INK, zorder=4)
     row = len(rows) - 1
-    middle = {index: (x + (len(visible(tokens[index])) + 0.9) / 2, -r * 2.0) for r, b in enumerate(rows) for index, x in b}
+    middle = {
+        index: (x + (len(visible(tokens[index])) + 0.9) / 2, -row * 2.0) for row, b in enumerate(rows) for index, x in b
+    }
     # The read token's label hangs to its left (if there is room) and the last one's to its right: they never meet.
     x, y = middle[read]
     left = x > 16
     label = f"−{len(tokens) - read}: read here"
-    ax.text(x + (0.7 if left else -0.7), y - 0.75, f"{label} ▲" if left else f"▲ {label}", ha="right" if left else "left",
-            va="center", fontsize=size - 0.5, color=READ, weight="bold")
+    ax.text(x + (0.7 if left else -0.7), y - 0.75, f"{label} ▲" if left else f"▲ {label}", va="center",
+            ha="right" if left else "left", fontsize=size - 0.5, color=READ, weight="bold")
     if left:
         x, y = middle[len(tokens) - 1]
         ax.text(x - 0.7, y - 0.75, "▲ −1", ha="left", va="center", fontsize=size - 0.5, color=GREY)
@@ -112,8 +113,8 @@ def tokens_figure(panels: Sequence[tuple[str, Sequence[str], Sequence[str], int]
         ax.set_title(title)
     shown = [part for part in PART_COLOURS if any(part in parts for _, _, parts, _ in panels)]
     handles = [Rectangle((0, 0), 1, 1, fc=PART_COLOURS[part], ec="none") for part in shown]
-    names = {"frame": "put there by the format"}
-    fig.legend(handles, [names.get(part, part) for part in shown], loc="outside lower left", ncols=len(shown), fontsize=10)
+    names = ["put there by the format" if part == "frame" else part for part in shown]
+    fig.legend(handles, names, loc="outside lower left", ncols=len(shown), fontsize=10)
     return fig
 
 
@@ -222,8 +223,8 @@ def probability_bars(ax: Axes, probabilities: np.ndarray, names: Sequence[str], 
     fills = [colours[name] for name in names]
     ax.barh(range(len(names)), probabilities, color=fills, height=0.74, edgecolor=INK, linewidth=0.5)
     for row, p in enumerate(probabilities):
-        ax.text(p + 0.012, row, f"{p:.2f}", va="center", fontsize=9.5)
-    ax.axvline(1 / len(names), color=GREY, lw=1, ls=":")
+        ax.text(p + 0.015, row, f"{p:.2f}", va="center", fontsize=9.5, bbox={"fc": "white", "ec": "none", "pad": 0.6})
+    ax.axvline(1 / len(names), color=GREY, lw=1.2, ls=":", zorder=0)
     ax.set(xlim=(0, 1.1), ylim=(len(names) - 0.4, -0.6), xticks=[0, 0.5, 1])
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
@@ -240,13 +241,14 @@ def draw_figure(options: Sequence[tuple[str, np.ndarray, Sequence[str], float]])
             chosen = start <= uniform < stop
             ax.add_patch(Rectangle((start, 0), stop - start, 1, fc=colours[name], ec="white", lw=2,
                                    alpha=1.0 if chosen else 0.4))
-            if stop - start > 0.045:
-                text = textwrap.fill(name, max(6, int((stop - start) * 90)), break_long_words=False)
+            if stop - start > 0.075:  # a name below a narrower segment would run into its neighbours
+                text = textwrap.fill(name, int((stop - start) * 112), break_long_words=False)
                 ax.text((start + stop) / 2, -0.1, text, ha="center", va="top", fontsize=9.5, color=INK,
                         weight="bold" if chosen else "normal")
-        ax.plot([uniform, uniform], [0, 1.25], color=INK, lw=2)
-        ax.text(uniform, 1.32, f"u = {uniform:.2f}", ha="center", fontsize=11, weight="bold", color=INK)
-        ax.set(xlim=(-0.005, 1.005), ylim=(-0.95, 1.6))
+        ax.plot([uniform, uniform], [-0.06, 1.22], color="white", lw=4)
+        ax.plot([uniform, uniform], [-0.06, 1.22], color=READ, lw=2.2)
+        ax.text(uniform, 1.3, f"u = {uniform:.2f}", ha="center", fontsize=11, weight="bold", color=READ)
+        ax.set(xlim=(-0.005, 1.005), ylim=(-1.25, 1.6))
         ax.text(-0.012, 0.5, what, ha="right", va="center", fontsize=11, weight="bold", color=INK)
         ax.set_axis_off()
     return fig
@@ -254,7 +256,7 @@ def draw_figure(options: Sequence[tuple[str, np.ndarray, Sequence[str], float]])
 
 def growth_figure(
     stages: Sequence[tuple[str, Sequence[str], Sequence[str], int, np.ndarray, np.ndarray]], agents: Sequence[str],
-    roles: Sequence[str], columns: float = 46, tail: int = 14,
+    roles: Sequence[str], columns: float = 46, tail: int = 22,
 ) -> Figure:
     """A transcript that grows, one row a stage: the tail of its tokens, then the roles' and the agents' probabilities.
 
@@ -267,7 +269,7 @@ def growth_figure(
         if cut:
             shown, shown_parts, cut = ["…", *shown], ["frame", *shown_parts], cut - 1
         draw_tokens(text, shown, shown_parts, read - cut, columns, size=10)
-        text.set_ylim(-7.2, 1.9)
+        text.set_ylim(-6.3, 1.6)
         text.set_title(title)
         probability_bars(role_ax, role_p, roles, ROLE_COLOURS)
         probability_bars(agent_ax, agent_p, agents, AGENT_COLOURS)
@@ -283,13 +285,17 @@ def theta_figure(vectors: Sequence[tuple[str, Sequence[tuple[str, str, int]]]]) 
     """Flat parameter vectors to one scale: (title, segments), a segment being (group, name, size)."""
     colours = AGENT_COLOURS | ROLE_COLOURS
     longest = max(sum(size for _, _, size in segments) for _, segments in vectors)
-    fig, axes = plt.subplots(len(vectors), 1, figsize=(WIDTH, 2.75 * len(vectors)), squeeze=False)
-    for ax, (title, segments) in zip(axes[:, 0], vectors, strict=True):
+    # Names stand only below segments that are wide enough; elsewhere the colours say the same.
+    below = [2.6 if min(size for _, _, size in segments) > 0.04 * longest else 0.2 for _, segments in vectors]
+    fig, axes = plt.subplots(len(vectors), 1, figsize=(WIDTH, 0.62 * sum(1.9 + depth for depth in below)), squeeze=False,
+                             height_ratios=[1.9 + depth for depth in below])
+    for ax, depth, (title, segments) in zip(axes[:, 0], below, vectors, strict=True):
         start, groups = 0, {}
         for group, name, size in segments:
             ax.add_patch(Rectangle((start, 0), size, 1, fc=colours.get(name, "#BFD9EA"), ec="white", lw=1.5))
-            ax.text(start + size / 2 + 0.004 * longest, -0.12, name, rotation=35, ha="right", va="top", fontsize=9.5,
-                    rotation_mode="anchor", color=INK)
+            if depth > 1:
+                ax.text(start + size / 2 + 0.004 * longest, -0.12, name, rotation=35, ha="right", va="top", fontsize=9.5,
+                        rotation_mode="anchor", color=INK)
             first, total = groups.get(group, (start, 0))
             groups[group] = (first, total + size)
             start += size
@@ -298,100 +304,7 @@ def theta_figure(vectors: Sequence[tuple[str, Sequence[tuple[str, str, int]]]]) 
             ax.plot([first + gap, first + gap, first + total - gap, first + total - gap], [1.1, 1.25, 1.25, 1.1],
                     color=INK, lw=1.2)
             ax.text(first + total / 2, 1.36, f"{group}: {total:,}", ha="center", fontsize=11, color=INK, weight="bold")
-        ax.set(xlim=(-0.09 * longest, 1.01 * longest), ylim=(-2.6, 1.9))
+        ax.set(xlim=(-0.09 * longest, 1.01 * longest), ylim=(-depth, 1.9))
         ax.set_title(title)
         ax.set_axis_off()
-    return fig
-
-
-def pipeline_figure(tokens: Sequence[str], h: np.ndarray, weights: np.ndarray, agent_p: np.ndarray, role_p: np.ndarray,
-                    agents: Sequence[str], roles: Sequence[str], chosen: tuple[int, int], n_layers: int) -> Figure:
-    """The whole loop on one page, with this notebook's own h, W and probabilities as thumbnails; units are inches."""
-    agent, role = agents[chosen[0]], roles[chosen[1]]
-    fig, ax = plt.subplots(figsize=(13, 6.9), layout="none")
-    ax.set_position((0, 0, 1, 1))
-    ax.set_axis_off()
-
-    def card(x: float, y: float, w: float, height: float, title: str, **style: Any) -> None:
-        kind = {"fc": "white", "ec": INK, "lw": 1.3} | style
-        ax.add_patch(FancyBboxPatch((x, y), w, height, boxstyle="round,pad=0,rounding_size=0.08", **kind))
-        ax.text(x + w / 2, y + height + 0.1, title, ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
-
-    def arrow(start: tuple[float, float], stop: tuple[float, float], label: str = "", **style: Any) -> None:
-        kind = {"arrowstyle": "-|>", "mutation_scale": 16, "lw": 1.8, "color": INK} | style
-        ax.add_patch(FancyArrowPatch(start, stop, shrinkA=2, shrinkB=2, **kind))
-        if label:
-            ax.text((start[0] + stop[0]) / 2, (start[1] + stop[1]) / 2 + 0.1, label, ha="center", va="bottom", fontsize=9.5,
-                    color=INK)
-
-    def picture(x: float, y: float, w: float, height: float, values: np.ndarray) -> None:
-        limit = float(np.nanpercentile(np.abs(values), 98)) or 1.0
-        ax.imshow(values, extent=(x, x + w, y, y + height), cmap=MAP, vmin=-limit, vmax=limit, aspect="auto", zorder=3,
-                  interpolation="nearest")
-
-    def bars(x: float, y: float, w: float, height: float, values: np.ndarray, names: Sequence[str], best: int) -> None:
-        step = height / len(values)
-        for i, (value, name) in enumerate(zip(values, names, strict=True)):
-            bottom = y + height - (i + 0.9) * step
-            ax.add_patch(Rectangle((x, bottom), max(0.01, w * value), 0.8 * step, fc=(AGENT_COLOURS | ROLE_COLOURS)[name],
-                                   ec=READ if i == best else INK, lw=2.2 if i == best else 0.4, zorder=3))
-
-    # The coordinator: everything that is trained lies in this box.
-    ax.add_patch(FancyBboxPatch((3.05, 3.55), 9.7, 2.95, boxstyle="round,pad=0,rounding_size=0.15", fc="#F3F8FC", ec=BLUE,
-                                lw=1.5, ls="--"))
-    ax.text(7.9, 6.58, "coordinator: the only part with trained numbers, fewer than 20,000", ha="center", fontsize=11.5,
-            color=BLUE, weight="bold")
-    y, tall = 4.05, 1.75
-    card(0.25, y, 2.3, tall, "transcript")
-    for i, (label, part) in enumerate((("question", "question"), ("O₁ … (earlier turns)", "worker"), ("Oₖ is added here", "thinker"))):
-        ax.add_patch(FancyBboxPatch((0.4, y + tall - 0.53 - i * 0.54), 2.0, 0.4, boxstyle="round,pad=0,rounding_size=0.06",
-                                    fc=PART_COLOURS[part], ec="none" if i < 2 else GREY, ls="--"))
-        ax.text(1.4, y + tall - 0.33 - i * 0.54, label, ha="center", va="center", fontsize=10, color=INK)
-    card(3.3, y, 1.5, tall, "tokens")
-    for i, token in enumerate([*tokens[-5:]]):
-        read = i == len(tokens[-5:]) - 2
-        ax.add_patch(Rectangle((3.45, y + tall - 0.36 - i * 0.33), 1.2, 0.27, fc=PART_COLOURS["question"],
-                               ec=READ if read else "white", lw=2.2 if read else 0.5, zorder=3))
-        ax.text(4.05, y + tall - 0.23 - i * 0.33, visible(token)[:12], ha="center", va="center", fontsize=9,
-                family="DejaVu Sans Mono", color=INK, zorder=4)
-    card(5.3, y, 1.5, tall, f"SLM, {n_layers} layers")
-    for i in range(7):
-        ax.add_patch(Rectangle((5.45, y + 0.1 + i * 0.225), 1.2, 0.17, fc="#F6C9A8" if i == 5 else "#DDDDDD", ec="none"))
-    ax.text(6.05, y + 0.31, "frozen", ha="center", va="center", fontsize=9.5, color=INK)
-    ax.text(6.05, y - 0.13, "only singular values scaled", ha="center", va="top", fontsize=9, color=INK)
-    picture(7.3, y + 0.3, 1.5, 1.15, state_grid(h))
-    ax.text(8.05, y + tall + 0.1, "hidden state h", ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
-    ax.text(8.05, y - 0.13, f"{len(h)} numbers, token −2", ha="center", va="top", fontsize=9, color=INK)
-    picture(9.3, y + 0.1, 1.45, 1.55, weights)
-    ax.text(10.02, y + tall + 0.1, "head W", ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
-    ax.text(10.02, y - 0.13, f"{len(weights)} × {len(h)}, z = W h", ha="center", va="top", fontsize=9, color=INK)
-    bars(11.3, y + 0.62, 1.2, 1.1, agent_p, agents, chosen[0])
-    bars(11.3, y, 1.2, 0.48, role_p, roles, chosen[1])
-    ax.text(11.9, y + tall + 0.1, "two softmaxes", ha="center", va="bottom", fontsize=11, weight="bold", color=INK)
-    ax.text(11.9, y - 0.13, f"{len(agents)} agents, {len(roles)} roles", ha="center", va="top", fontsize=9, color=INK)
-    for start, stop in ((2.55, 3.3), (4.8, 5.3), (6.8, 7.3), (8.8, 9.3), (10.75, 11.3)):
-        arrow((start, y + tall / 2), (stop, y + tall / 2))
-
-    low = 0.95
-    card(10.2, low, 2.45, 1.15, "decision")
-    ax.text(11.42, low + 0.575, f"{agent}\nas {role}", ha="center", va="center", fontsize=11.5, color=READ, weight="bold")
-    arrow((11.9, 3.9 - 0.15), (11.9, low + 1.45), "")
-    ax.text(11.8, 2.95, "drawn, or the largest", ha="right", va="center", fontsize=9.5, color=INK)
-    card(7.35, low, 2.25, 1.15, "role prompt")
-    ax.text(8.47, low + 0.575, "the role's instructions\n+ the transcript", ha="center", va="center", fontsize=10, color=INK)
-    card(3.6, low - 0.35, 3.1, 1.95, "agents: frozen LLMs", fc="#FAFAFA")
-    for i, name in enumerate(agents):
-        place = low + 1.42 - i * 0.252
-        ax.add_patch(Rectangle((3.75, place - 0.08), 0.16, 0.16, fc=AGENT_COLOURS[name], ec=INK, lw=0.4))
-        ax.text(4.03, place, name, va="center", fontsize=9.5, color=READ if i == chosen[0] else INK,
-                weight="bold" if i == chosen[0] else "normal")
-    card(0.45, low, 2.45, 1.15, "message → Oₖ")
-    ax.text(1.67, low + 0.575, "plan, solution or\nverdict, condensed", ha="center", va="center", fontsize=10, color=INK)
-    for start, stop in ((10.2, 9.6), (7.35, 6.7), (3.6, 2.9)):
-        arrow((start, low + 0.575), (stop, low + 0.575))
-    arrow((1.4, low + 1.45), (1.4, y), "")
-    ax.text(1.52, 2.95, "appended: turn k + 1", ha="left", va="center", fontsize=9.5, color=INK)
-    ax.text(6.5, 0.18, "ends when a Verifier says ACCEPT, or after K = 5 turns; the answer is the latest Worker's",
-            ha="center", va="center", fontsize=11, color=INK, style="italic")
-    ax.set(xlim=(0, 13), ylim=(0, 6.9))
     return fig
