@@ -1,7 +1,8 @@
 """Hidden states on disk: one SQLite file an encoder, one row a (text, layer, position).
 
 Rows are committed batch by batch, so a killed run keeps all but its last batch, and several processes may read and
-write at once. A file that SQLite cannot read is set aside with a warning and started anew: a cache may be lost, never wrong.
+write at once. A file that SQLite cannot read is set aside with a warning and started anew: a cache may be lost, but it
+is never wrong.
 """
 
 from __future__ import annotations
@@ -81,10 +82,9 @@ class StateCache:
             states: dict[bytes, np.ndarray] = {}
             tokens: dict[bytes, int] = {}
             for text, layer, position, n_tokens, blob in self.connection.execute(query, [*chunk, *layers, *positions]):
-                vector = np.frombuffer(blob, dtype="<f4")
-                if vector.shape == (self.d,):
+                if len(blob) == 4 * self.d:
                     grid = states.setdefault(text, np.full((len(layers), len(positions), self.d), np.nan, np.float32))
-                    grid[row_of[layer], column_of[position]] = vector
+                    grid[row_of[layer], column_of[position]] = np.frombuffer(blob, dtype="<f4")
                     tokens[text] = n_tokens
             found.update({text: (tokens[text], grid) for text, grid in states.items() if np.isfinite(grid).all()})
         return found
