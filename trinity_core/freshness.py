@@ -1,0 +1,166 @@
+"""What a notebook's results were made from, whether they are still up to date, and how they come into place.
+
+Each results folder `results/<profile>/NN_name` holds `run.json`: the key of what it was made from and a digest of each
+of its files. Nothing is compared by time of change, so a checkout or a copy of the repository reruns nothing by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator
+
+from trinity_core.notebook import Notebook, NotebookError, digest
+from trinity_core.paths import DATA, ROOT, write_atomic
+from trinity_core.profiles import PROFILES
+
+RECORD = "run.json"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One notebook to run into one results folder."""
+
+    notebook: Notebook
+    folder: Path  # results/<profile>
+    changed: dict[str, Any]  # the parameters whose values differ from the notebook's own
+    key: str  # results made under the same key are up to date
+
+    @property
+    def name(self) -> str:
+        return self.notebook.name
+
+    @property
+    def results(self) -> Path:
+        return self.folder / self.name
+
+    @property
+    def staging(self) -> Path:
+        return self.folder / f".{self.name}.staging"
+
+    @property
+    def failed_copy(self) -> Path:
+        return self.folder / "failed" / self.notebook.path.name
+
+
+def make_task(book: Notebook, folder: Path, profile: str, changes: dict[str, Any], inputs: str) -> Task:
+    """The task of one notebook in a profile; `inputs` is `inputs_digest()`."""
+    parameters = {**book.parameters, **changes, "profile": profile}
+    changed = {name: value for name, value in parameters.items() if value != book.parameters[name]}
+    values = {name: repr(value) for name, value in parameters.items()}
+    key = digest([book.sources, inputs, values, PROFILES[profile].encoder])
+    return Task(book, folder, changed, key)
+
+
+def inputs_digest() -> str:
+    """A digest of what every notebook depends on: trinity_core, data and the list of versions."""
+    files = [ROOT / "requirements.txt", *(ROOT / "trinity_core").rglob("*.py"), *DATA.rglob("*")]
+    files = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
+    return digest([[str(file.relative_to(ROOT)), file_digest(file)] for file in files])
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """A results folder's record; empty where there is none that can be read."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        return record if isinstance(record, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def up_to_date(task: Task) -> bool:
+    """True where the results were made under the task's key and each of their files is as it was written."""
+    record = read_record(task.results)
+    return record.get("key") == task.key and all(
+        (task.results / name).is_file() and file_digest(task.results / name) == value
+        for name, value in record["files"].items()
+    )
+
+
+def finish(task: Task, started: float, seconds: float) -> None:
+    """Writes the record into the staged results and puts them in place; `started` in seconds since 1970."""
+    files = sorted(file for file in task.staging.rglob("*") if file.is_file())
+    record = {
+        "key": task.key,
+        "profile": task.folder.name,
+        "encoder": PROFILES[task.folder.name].encoder,
+        "parameters": {name: repr(value) for name, value in {**task.notebook.parameters, **task.changed}.items()},
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "seconds": round(seconds, 1),
+        "python": platform.python_version(),
+        "torch": importlib.metadata.version("torch"),
+        "files": {str(file.relative_to(task.staging)): file_digest(file) for file in files},
+    }
+    write_atomic(task.staging / RECORD, json.dumps(record, indent=1) + "\n")
+    swap(task.staging, task.results)
+    task.failed_copy.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        task.failed_copy.parent.rmdir()  # when it was the last
+
+
+def give_up(task: Task) -> None:
+    """Keeps a failed run's executed copy for reading and drops the rest; earlier results stay as they are."""
+    copy = task.staging / task.notebook.path.name
+    if copy.exists():
+        task.failed_copy.parent.mkdir(exist_ok=True)
+        copy.replace(task.failed_copy)
+    shutil.rmtree(task.staging, ignore_errors=True)
+
+
+def swap(staging: Path, final: Path) -> None:
+    """Puts a finished folder in the place of the earlier one; `recover` mends a stop between the two renames."""
+    earlier = final.with_name(f".{final.name}.earlier")
+    if final.exists():
+        final.rename(earlier)
+    staging.rename(final)
+    shutil.rmtree(earlier, ignore_errors=True)
+
+
+def recover(folder: Path) -> None:
+    """Clears what a killed run left: earlier results go back where nothing took their place, staged ones go away."""
+    for earlier in folder.glob(".*.earlier"):
+        final = folder / earlier.name[1 : -len(".earlier")]
+        if final.exists():
+            shutil.rmtree(earlier)
+        else:
+            earlier.rename(final)
+    for staging in folder.glob(".*.staging"):
+        shutil.rmtree(staging)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One run at a time in a results folder; NotebookError names the process that has it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / ".lock", "a+", encoding="utf-8")
+    except OSError as error:
+        raise NotebookError(f"cannot write into {folder} ({error.strerror}); choose another with --out") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "another"
+            raise NotebookError(
+                f"process {holder} is writing {folder}; wait for it or choose another folder with --out"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
