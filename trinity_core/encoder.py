@@ -177,6 +177,13 @@ class Encoder:
             return "".join(f"{message['role']}: {message['content']}\n" for message in messages)
         if not self.tokenizer.chat_template:
             raise ValueError(f"the tokenizer of {self.name!r} has no chat template; use input_format='raw'")
+        # Templates know these three roles; some drop any other without a word. An agent's line becomes the assistant's.
+        messages = [
+            message
+            if message["role"] in ("system", "user", "assistant")
+            else {"role": "assistant", "content": f"{message['role']}: {message['content']}"}
+            for message in messages
+        ]
         return self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=self.thinking
         )

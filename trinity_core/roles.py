@@ -1,0 +1,203 @@
+"""The three roles (section 3.2): what each is asked, and what is kept of its reply.
+
+Symbols: Q -> `question`, O_k -> `Entry`, C_k = (Q, O_1 ... O_k) -> `Transcript`.
+
+Two transcript rules, one setting:
+- `paper` (default): every turn's O_k is appended, so the coordinator also sees plans and verdicts;
+- `released`: only Workers' reasoning enters, numbered and unnamed. A plan goes to the next call only, a verdict to
+  nobody.
+
+Rules for what the contracts leave open, each with a test:
+- A verdict counts only on a line of its own, `VERDICT: ACCEPT` or `VERDICT: REVISE` (the last such line), or as the
+  very first word of the reply, and an ACCEPT only where no "but", "not", "if", "revise" ... follows it there. Anything
+  else is doubt, and doubt is REVISE.
+- A Thinker may name the next role, Worker or Verifier, on a line `NEXT: ...`. Without both a plan and that line the
+  message counts as a plan alone; under `released` it then counts for nothing, as in the released code.
+- A message cut at the output cap keeps its text as progress but is neither an answer nor an ACCEPT nor a suggestion.
+- An empty message adds no line. A Verifier before any answer ends the rollout with reward 0 (see `rollout`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from trinity_core.types import ROLES, Entry, Message, Role
+
+TRANSCRIPT_RULES = ("paper", "released")
+KEEP_CHARACTERS = 2000  # of a message in O_k: the tail, where answers and verdicts stand
+
+SYSTEM: dict[Role, str] = {
+    "worker": (
+        "You are the Worker of a team. Make concrete progress on the question: derive, compute or write code. "
+        "Use the notes of the team where they help and correct them where they are wrong. Reason briefly. "
+        "End with one line `Answer: ...` that holds the final answer alone (for multiple choice the letter); "
+        "if the question asks for code, end with one fenced Python block instead."
+    ),
+    "thinker": (
+        "You are the Thinker of a team. Do not solve the question: give the others a short plan, a decomposition, "
+        "or a critique of what they did so far, on lines that begin with `PLAN:`. Then say who should act next, on a "
+        "last line `NEXT: WORKER` or `NEXT: VERIFIER`."
+    ),
+    "verifier": (
+        "You are the Verifier of a team. Check the latest answer to the question independently. "
+        "If it is right and complete, end with the line `VERDICT: ACCEPT`. Otherwise say in one or two sentences what "
+        "is wrong and end with the line `VERDICT: REVISE`."
+    ),
+}
+HEADINGS = ("Question", "Notes so far", "Plan", "Latest answer", "Your task")
+TASKS: dict[Role, str] = {
+    "worker": "Work on the question now.",
+    "thinker": "Plan or criticise now.",
+    "verifier": "Give your verdict now.",
+}
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """C_k: the question's text and the entries so far, under one of `TRANSCRIPT_RULES`."""
+
+    question: str
+    entries: tuple[Entry, ...] = ()
+    rule: Literal["paper", "released"] = "paper"
+
+    def messages(self) -> list[dict[str, str]]:
+        """What the encoder reads: the question as the user's message, then one message an entry."""
+        if self.rule == "paper":
+            lines = [{"role": entry.role, "content": entry.text} for entry in self.entries]
+        else:
+            lines = [
+                {"role": "thought", "content": f"{number}. {entry.text}"}
+                for number, entry in enumerate(self.entries, 1)
+            ]
+        return [{"role": "user", "content": self.question}, *lines]
+
+    def append(self, role: Role, output: str) -> Transcript:
+        """C_(k+1); the same transcript where the output is empty or the rule keeps this role out."""
+        if not output or (self.rule == "released" and role != "worker"):
+            return self
+        return Transcript(self.question, (*self.entries, Entry(role, output)), self.rule)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """u in {ACCEPT, REVISE}, and the optional diagnosis (the text before the verdict's line)."""
+
+    accept: bool
+    diagnosis: str = ""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A Thinker's plan and the role it names for the next turn (None: none, or not one that it may name)."""
+
+    plan: str
+    next_role: Role | None
+
+
+VERDICT_LINE = re.compile(r"^[\s*_#>`-]*verdict[\s*_`]*[:=][\s*_`]*(accept|revise|reject)(?:ed)?\b(.*)$", re.I | re.M)
+VERDICT_FIRST = re.compile(r"^[\s*_`]*(accept|revise|reject)(?:ed)?\b(?![?,\w])", re.I)
+DOUBT = re.compile(r"\b(revis|reject|not\b|n't\b|but\b|unless\b|if\b|however\b|except\b|once\b|after\b)", re.I)
+NEXT_LINE = re.compile(r"^[\s*_`]*next(?: role)?[\s*_`]*[:=][\s*_`]*(worker|verifier)[\s*_`.]*$", re.I | re.M)
+PLAN_MARK = re.compile(r"^[\s*_`]*plan[\s*_`]*[:=]\s*", re.I | re.M)
+HIDDEN_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S | re.I)
+
+
+def visible(text: str) -> str:
+    """The message without hidden reasoning (`<think>` blocks), outer blanks and control characters."""
+    text = HIDDEN_THOUGHT.sub("", text)
+    return "".join(c for c in text if c in "\n\t" or c.isprintable()).strip()
+
+
+def parse_verdict(text: str) -> Verdict:
+    """The verdict of a Verifier's reply; doubt is REVISE. Words inside sentences never count (cases 9 and 10)."""
+    shown = visible(text)
+    lines = list(VERDICT_LINE.finditer(shown))
+    if lines:
+        word, rest = lines[-1].groups()
+        diagnosis = VERDICT_LINE.sub("", shown).strip() or rest.strip(" .:!-*\n")
+    elif first := VERDICT_FIRST.match(shown):
+        word, rest = first.group(1), shown[first.end() :]
+        diagnosis = rest.strip(" .:!-*\n")
+    else:
+        return Verdict(False, shown)
+    return Verdict(word.lower() == "accept" and not DOUBT.search(rest), diagnosis)
+
+
+def parse_suggestion(text: str) -> Suggestion:
+    """A Thinker's plan and named role. The role counts only beside a plan; only Worker or Verifier may be named."""
+    shown = visible(text)
+    lines = list(NEXT_LINE.finditer(shown))
+    plan = PLAN_MARK.sub("", NEXT_LINE.sub("", shown)).strip()
+    named: Role | None = None
+    if lines and plan:
+        named = "worker" if lines[-1].group(1).lower() == "worker" else "verifier"
+    return Suggestion(plan, named)
+
+
+def condense(role: Role, message: Message) -> str:
+    """O_k, what is kept of a message: a Thinker's plan, a Worker's text, a Verifier's verdict and diagnosis.
+
+    Empty for a failed call or an empty reply. Longer texts lose their beginning, never the end.
+    """
+    if role not in ROLES:
+        raise ValueError(f"unknown role {role!r}; choose one of {', '.join(ROLES)}")
+    if message.finish == "error" or not visible(message.text):
+        return ""
+    if role == "thinker":
+        kept = parse_suggestion(message.text).plan
+    elif role == "verifier":
+        verdict = judge(message)
+        kept = f"{'ACCEPT' if verdict.accept else 'REVISE'} {verdict.diagnosis}".strip()
+    else:
+        kept = visible(message.text)
+    return kept if len(kept) <= KEEP_CHARACTERS else "..." + kept[-KEEP_CHARACTERS:]
+
+
+def judge(message: Message) -> Verdict:
+    """The verdict of a Verifier's message: REVISE where it was cut or failed, whatever it says."""
+    verdict = parse_verdict(message.text)
+    return verdict if message.finish == "stop" else Verdict(False, verdict.diagnosis)
+
+
+def suggestion(message: Message, rule: str = "paper") -> Suggestion:
+    """A Thinker's suggestion: empty where the message was cut or failed, or (released rule) lacks either part."""
+    found = parse_suggestion(message.text)
+    if message.finish != "stop" or (rule == "released" and found.next_role is None):
+        return Suggestion(found.plan if rule == "paper" and message.finish == "length" else "", None)
+    return found
+
+
+def build_prompt(
+    role: Role, transcript: Transcript, *, answer: str | None = None, plan: str = ""
+) -> list[dict[str, str]]:
+    """The role's contract and the case, as chat messages.
+
+    `answer` is the latest Worker's text (shown to Thinker and Verifier). `plan`, under the `released` rule, is the last
+    Thinker's suggestion, which this call alone sees; under `paper` plans stand among the notes.
+    """
+    if role not in ROLES:
+        raise ValueError(f"unknown role {role!r}; choose one of {', '.join(ROLES)}")
+    notes = "\n".join(f"[{entry.role}] {entry.text}" for entry in transcript.entries)
+    if transcript.rule == "released":
+        notes = "\n".join(f"[{number}] {entry.text}" for number, entry in enumerate(transcript.entries, 1))
+    parts: Sequence[tuple[str, str | None]] = (
+        ("Question", transcript.question),
+        ("Notes so far", notes if role != "verifier" or transcript.rule == "paper" else ""),
+        ("Plan", plan if role != "thinker" else ""),
+        ("Latest answer", answer if role != "worker" else ""),
+        ("Your task", TASKS[role]),
+    )
+    body = "\n\n".join(f"## {heading}\n{text}" for heading, text in parts if text)
+    return [{"role": "system", "content": SYSTEM[role]}, {"role": "user", "content": body}]
+
+
+def read_prompt(messages: Sequence[dict[str, str]]) -> tuple[Role, dict[str, str]]:
+    """The inverse of `build_prompt`: (role, {heading: text}). ValueError where the messages are not such a prompt."""
+    roles = [role for role in ROLES if messages and messages[0].get("content") == SYSTEM[role]]
+    if len(messages) != 2 or not roles:
+        raise ValueError("these messages are not a prompt of the three roles (see roles.build_prompt)")
+    pieces = re.split(rf"(?:^|\n\n)## ({'|'.join(HEADINGS)})\n", messages[1]["content"])
+    return roles[0], dict(zip(pieces[1::2], pieces[2::2], strict=True))
