@@ -227,7 +227,7 @@ def seating(rng: Random, number: int) -> Item:
         number, ("sit side by side on a bench", "stand in a row for a photo", "have four seats in a cinema row")
     )
     return Item(
-        f"{', '.join(people[:3])} and {people[3]} {scene}. {' '.join(told)} As you look at them, who is {where}?",
+        f"Seen from the front, {', '.join(people[:3])} and {people[3]} {scene}. {' '.join(told)} Who is {where}?",
         truth[place],
         3,
     )

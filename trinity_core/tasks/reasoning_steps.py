@@ -177,8 +177,8 @@ def clock(rng: Random, number: int) -> Item:
 
 def containers(rng: Random, number: int) -> Item:
     if number % 2:
-        large, small = rng.randint(7, 15), rng.randint(3, 6)
-        has, other = rng.randint(5, large), rng.randint(1, small - 1)
+        large, small = rng.randint(7, 15), rng.randint(4, 9)
+        has, other = rng.randint(2, large), rng.randint(1, small - 1)
         poured = min(has, small - other)
         return Item(
             f"Jug A has room for {large} litres and holds {has}. Jug B has room for {small} and holds {other}. "
