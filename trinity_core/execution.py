@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,8 @@ class Progress:
     def running(self, children: list[Child]) -> None:
         if self.live:
             states = [f"{c.task.name}  cell {c.cell}/{c.of or '?'}  {elapsed(c.seconds)}" for c in children]
-            print("\r\x1b[K" + "   ".join(states), end="", flush=True)
+            line = "   ".join(states)[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be redrawn
+            print(f"\r\x1b[K{line}", end="", flush=True)
 
     def end(self, child: Child) -> None:
         clear = "\r\x1b[K" if self.live else ""

@@ -141,7 +141,8 @@ def execute(source: Path, copy: Path, parameters: dict[str, Any], report: Any) -
     failure = None
     try:
         hooks = {"record_timing": False, "on_cell_start": on_cell_start}
-        papermill.execute_notebook(source, copy, parameters, cwd=source.parent, progress_bar=False, **hooks)
+        settings = {"cwd": source.parent, "language": "python", "progress_bar": False, **hooks}
+        papermill.execute_notebook(source, copy, parameters, **settings)
     except papermill.PapermillExecutionError as error:
         failure = _one_line(error.ename, error.evalue)
     except DeadKernelError:

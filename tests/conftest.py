@@ -1,0 +1,21 @@
+"""What every test shares: nothing is written into results/, nothing asks the network."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # before any test imports the hub's client, which reads it once
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def results_elsewhere(tmp_path_factory):
+    """Results go to a folder of this session. The cache stays the user's, so that no text is encoded twice."""
+    kept = {name: os.environ.pop(name, None) for name in ("TRINITY_RESULTS", "TRINITY_STAGING")}
+    os.environ["TRINITY_RESULTS"] = str(tmp_path_factory.mktemp("results"))
+    yield
+    del os.environ["TRINITY_RESULTS"]
+    os.environ.update({name: value for name, value in kept.items() if value is not None})
