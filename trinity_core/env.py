@@ -174,7 +174,7 @@ def _install(full: dict[str, str], bare: dict[str, str]) -> None:
 
 def _pip(what: str, *arguments: str) -> None:
     print(f"Installing {what}", flush=True)
-    _call([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", *arguments], what)
+    _call([sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *arguments], what)
 
 
 def _call(command: list[str], what: str) -> None:

@@ -82,7 +82,7 @@ class Progress:
     def running(self, children: list[Child]) -> None:
         if self.live:
             states = [f"{c.task.name}  cell {c.cell}/{c.of or '?'}  {elapsed(c.seconds)}" for c in children]
-            line = "   ".join(states)[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be redrawn
+            line = "   ".join(states)[: shutil.get_terminal_size().columns - 1]  # one that wraps could not be redrawn
             print(f"\r\x1b[K{line}", end="", flush=True)
 
     def end(self, child: Child) -> None:

@@ -107,10 +107,11 @@ def _literals(source: str) -> dict[str, Any]:
 
 
 def _clean(notebook: Any) -> None:
-    """Takes away what differs from run to run: papermill's paths and times, empty tags."""
+    """Takes away what differs from run to run: paths, times (JupyterLab's too), empty tags."""
     notebook.metadata.pop("papermill", None)
     for cell in notebook.cells:
-        cell.metadata.pop("papermill", None)
+        for name in ("papermill", "execution"):
+            cell.metadata.pop(name, None)
         if not cell.metadata.get("tags", True):
             del cell.metadata["tags"]
 

@@ -236,7 +236,7 @@ def kernel_environment(options: argparse.Namespace) -> dict[str, str]:
 
 
 def make_report(options: argparse.Namespace) -> bool:
-    """Merges the claims into the report where it is not current, prints the count of verdicts; False where it failed."""
+    """Makes the report where it is not current and prints the count of verdicts; False where it failed."""
     folder = options.folder
     records = sorted(folder.glob(f"[0-9][0-9]_*/{freshness.RECORD}"))
     if not any((record.parent / "claims.json").is_file() for record in records):
