@@ -334,3 +334,55 @@ def test_batches_are_length_sorted_and_bounded():
     flat = [lengths[key] for batch in batches for key in batch]
     assert flat == sorted(flat, reverse=True)
     assert [len(batch) for batch in length_sorted_batches({b"a": 5000, b"b": 3})] == [1, 1]
+
+
+def grown(lines: int) -> list[list[dict[str, str]]]:
+    """Six transcripts of different lengths after so many turns."""
+    return [
+        [{"role": "user", "content": " ".join(WORDS[i : 3 * i + 9])}]
+        + [{"role": "worker", "content": " ".join(WORDS[(i + k) : (i + k) + 2 + (i + k) % 4])} for k in range(lines)]
+        for i in range(6)
+    ]
+
+
+@pytest.mark.parametrize("name", ["tiny", "smollm2-135m"])
+def test_prefix_reuse_gives_the_same_vectors_for_fewer_tokens(name, tiny_folder):
+    name = str(tiny_folder) if name == "tiny" else name
+    reusing, whole = load_encoder(name, cache=False), load_encoder(name, cache=False)
+    for lines in range(4):
+        states, expected = reusing.encode(grown(lines), reuse_prefix=True), whole.encode(grown(lines))
+        assert np.abs(states - expected).max() <= 2e-6 * np.abs(expected).max() + 1e-6
+    last = sum(len(whole.token_ids(text)) for text in grown(3))
+    assert reusing.stats.tokens_encoded == last, "each token of the longest transcripts once"
+    assert reusing.stats.tokens_saved == whole.stats.tokens_encoded - last
+
+
+def test_prefix_is_not_used_where_it_does_not_fit(tiny_folder):
+    reusing = load_encoder(str(tiny_folder), cache=False)
+    reusing.encode(grown(0), reuse_prefix=True)
+    other = [[{"role": "user", "content": "w59 w58"}, *text[1:]] for text in grown(1)]
+    np.testing.assert_allclose(
+        reusing.encode(other, reuse_prefix=True), load_encoder(str(tiny_folder), cache=False).encode(other), atol=1e-6
+    )
+    for settings in ({"input_format": "chat"}, {"position": "mean"}):
+        encoder = load_encoder(str(tiny_folder), cache=False, **settings)
+        plain = load_encoder(str(tiny_folder), cache=False, **settings)
+        encoder.encode(grown(0), reuse_prefix=True)
+        states = encoder.encode(grown(1), reuse_prefix=True)
+        np.testing.assert_allclose(states, plain.encode(grown(1)), atol=1e-6)
+
+
+def test_prefix_store_forgets_the_oldest_beyond_its_limit(tiny_folder, monkeypatch):
+    import trinity_core.encoder_prefix as module
+
+    encoder = load_encoder(str(tiny_folder), cache=False)
+    encoder.encode(grown(0), reuse_prefix=True)
+    size = encoder._prefixes._bytes
+    monkeypatch.setattr(module, "STORE_BYTES", size // 3)
+    encoder.encode(grown(1), reuse_prefix=True)
+    assert encoder._prefixes._bytes <= size // 3
+    np.testing.assert_allclose(
+        encoder.encode(grown(2), reuse_prefix=True),
+        load_encoder(str(tiny_folder), cache=False).encode(grown(2)),
+        atol=1e-6,
+    )

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from trinity_core.encoder_cache import StateCache
+from trinity_core.encoder_prefix import PrefixStore, run_model
 from trinity_core.paths import cache_dir
 from trinity_core.slm import ModelSource, find_model, load_body, load_config, load_tokenizer
 
@@ -137,6 +138,7 @@ class Encoder:
         self.stats = EncoderStats()
         self._source = source
         self._lock = threading.Lock()
+        self._prefixes = PrefixStore()
         self._cache = (
             StateCache(cache_dir() / "hidden_states" / f"{self._hash()[:24]}.sqlite", self.d) if cache else None
         )
@@ -204,35 +206,46 @@ class Encoder:
         """Index in `tokens(text)` of the token whose hidden state is read; ValueError for `mean`, which reads all."""
         return int(token_index(np.ones((1, len(self.token_ids(text)))), self.position)[0])
 
-    def encode(self, texts: Sequence[Text]) -> np.ndarray:
-        """Hidden states (batch, d), float32, in the order given; a text is a string or a list of messages."""
-        return self.encode_grid(texts, (self.layer,), (self.position,))[:, 0, 0]
+    def encode(self, texts: Sequence[Text], *, reuse_prefix: bool = False) -> np.ndarray:
+        """Hidden states (batch, d), float32, in the order given; a text is a string or a list of messages.
+
+        `reuse_prefix`: encode only the last message of a transcript whose earlier messages were encoded by this encoder
+        under the same flag (same vectors within rounding; memory for keys and values, see `encoder_prefix`).
+        """
+        return self._grid(texts, (self.layer,), (self.position,), reuse_prefix)[:, 0, 0]
 
     def encode_grid(
         self, texts: Sequence[Text], layers: Sequence[int] | str = "all", positions: Sequence[str] = POSITIONS
     ) -> np.ndarray:
         """Hidden states (batch, n_layers, n_positions, d), float32: many layers and positions from one forward pass."""
-        if isinstance(texts, str):
-            raise TypeError("texts is one string; give a list of texts")
         wanted = range(self.n_layers + 1) if layers == "all" else [self._layer_index(layer) for layer in layers]
         unknown = [position for position in positions if position not in POSITIONS]
         if unknown:
             raise ValueError(f"unknown position {unknown[0]!r}; choose from {', '.join(POSITIONS)}")
+        return self._grid(texts, wanted, positions, reuse_prefix=False)
+
+    def _grid(
+        self, texts: Sequence[Text], layers: Sequence[int], positions: Sequence[str], reuse_prefix: bool
+    ) -> np.ndarray:
+        if isinstance(texts, str):
+            raise TypeError("texts is one string; give a list of texts")
+        # A chat template closes with a generation prompt, so a longer transcript does not begin with a shorter one; the
+        # mean needs every token's state.
+        prefixes = self._prefixes if reuse_prefix and self.input_format == "raw" and "mean" not in positions else None
         messages = [as_messages(text, number) for number, text in enumerate(texts)]
-        keys = [hashlib.blake2b(json.dumps(m, sort_keys=True).encode(), digest_size=16).digest() for m in messages]
+        keys = [content_key(message) for message in messages]
         distinct = dict(zip(keys, messages, strict=True))
         with self._lock:
-            known = self._cache.get(list(distinct), wanted, positions) if self._cache and distinct else {}
+            known = self._cache.get(list(distinct), layers, positions) if self._cache and distinct else {}
             missing = {key: message for key, message in distinct.items() if key not in known}
-            for batch, counts, states in self._encode_missing(missing, wanted, positions):
+            encoded_before = self.stats.tokens_encoded
+            for batch, counts, states in self._encode_missing(missing, layers, positions, prefixes):
                 if self._cache:
-                    self._cache.put(batch, counts, wanted, positions, states)
+                    self._cache.put(batch, counts, layers, positions, states)
                 known.update(zip(batch, zip(counts, states, strict=True), strict=True))
             self.stats.texts += len(keys)
-            spent = sum(known[key][0] for key in missing)
-            self.stats.tokens_encoded += spent
-            self.stats.tokens_saved += sum(known[key][0] for key in keys) - spent
-        out = np.empty((len(keys), len(wanted), len(positions), self.d), dtype=np.float32)
+            self.stats.tokens_saved += sum(known[key][0] for key in keys) - self.stats.tokens_encoded + encoded_before
+        out = np.empty((len(keys), len(layers), len(positions), self.d), dtype=np.float32)
         for row, key in zip(out, keys, strict=True):
             row[:] = known[key][1]
         return out
@@ -244,7 +257,11 @@ class Encoder:
         return index
 
     def _encode_missing(
-        self, missing: Mapping[bytes, list[dict[str, str]]], layers: Sequence[int], positions: Sequence[str]
+        self,
+        missing: Mapping[bytes, list[dict[str, str]]],
+        layers: Sequence[int],
+        positions: Sequence[str],
+        prefixes: PrefixStore | None,
     ) -> Iterator[tuple[list[bytes], list[int], np.ndarray]]:
         """Yields (keys, token counts, states (batch, n_layers, n_positions, d)), a length-sorted batch at a time."""
         if not missing:
@@ -255,30 +272,36 @@ class Encoder:
         short = [missing[key] for key, tokens in ids.items() if len(tokens) < 2]
         if short:
             raise ValueError(f"the text {short[0]!r} has fewer than 2 tokens; the penultimate token needs 2")
-        total = sum(map(len, ids.values()))
-        with progress(total, f"encoding with {self.name}") as bar:
-            for batch in length_sorted_batches({key: len(tokens) for key, tokens in ids.items()}):
-                counts = [len(ids[key]) for key in batch]
-                yield batch, counts, self._forward([ids[key] for key in batch], layers, positions)
-                bar.update(sum(counts))
+        begun = {}
+        if prefixes is not None:
+            parents = {key: prefixes.find(content_key(missing[key][:-1]), ids[key]) for key in missing}
+            begun = {key: prefix for key, prefix in parents.items() if prefix is not None}
+        new = {key: len(tokens) - (len(begun[key].ids) if key in begun else 0) for key, tokens in ids.items()}
+        with progress(sum(new.values()), f"encoding with {self.name}") as bar:
+            for group in (begun, [key for key in new if key not in begun]):
+                for batch in length_sorted_batches({key: new[key] for key in group}):
+                    fresh = [ids[key][-new[key] :] for key in batch]
+                    output, kept = run_model(
+                        self.model,
+                        fresh,
+                        [begun[key] for key in batch if key in begun],
+                        all_layers=list(layers) != [self.n_layers],
+                        keep=prefixes is not None,
+                    )
+                    for key, states in zip(batch, kept, strict=False):
+                        prefixes.put(key, ids[key], states)
+                    yield batch, [len(ids[key]) for key in batch], self._read(output, fresh, layers, positions)
+                    spent = sum(map(len, fresh))
+                    self.stats.tokens_encoded += spent
+                    bar.update(spent)
 
-    def _forward(self, ids: list[list[int]], layers: Sequence[int], positions: Sequence[str]) -> np.ndarray:
-        import torch
-
+    def _read(self, output: Any, ids: list[list[int]], layers: Sequence[int], positions: Sequence[str]) -> np.ndarray:
+        """(batch, n_layers, n_positions, d) out of a forward pass over right-padded `ids`."""
         mask = np.zeros((len(ids), max(map(len, ids))), dtype=bool)
-        padded = np.zeros(mask.shape, dtype=np.int64)
-        for row, tokens in enumerate(ids):
-            mask[row, : len(tokens)] = True
-            padded[row, : len(tokens)] = tokens
-        with torch.inference_mode():
-            # No attention mask: with padding on the right, causal attention already hides it, on the fast path.
-            result = self.model(
-                input_ids=torch.from_numpy(padded),
-                use_cache=False,
-                output_hidden_states=list(layers) != [self.n_layers],
-            )
-            chosen = result.hidden_states or {self.n_layers: result.last_hidden_state}
-            grid = [[self._pick(chosen[layer], mask, position) for position in positions] for layer in layers]
+        for row, tokens in zip(mask, ids, strict=True):
+            row[: len(tokens)] = True
+        hidden = output.hidden_states or {self.n_layers: output.last_hidden_state}
+        grid = [[self._pick(hidden[layer], mask, position) for position in positions] for layer in layers]
         states = np.asarray(grid, dtype=np.float32).transpose(2, 0, 1, 3)
         if not np.isfinite(states).all():
             raise FloatingPointError(f"the encoder {self.name!r} gave non-finite hidden states; try dtype='float32'")
@@ -293,6 +316,11 @@ class Encoder:
             weights = torch.from_numpy(mask.astype(np.float32))
             return (torch.einsum("btd,bt->bd", hidden.float(), weights) / weights.sum(1, keepdim=True)).numpy()
         return hidden[torch.arange(len(mask)), torch.from_numpy(token_index(mask, position))].float().numpy()
+
+
+def content_key(messages: list[dict[str, str]]) -> bytes:
+    """16 bytes that stand for a transcript's content."""
+    return hashlib.blake2b(json.dumps(messages, sort_keys=True).encode(), digest_size=16).digest()
 
 
 def length_sorted_batches(lengths: Mapping[bytes, int]) -> Iterator[list[bytes]]:
