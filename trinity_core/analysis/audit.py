@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
 IN_DISTRIBUTION = ("livecodebench", "math500", "mmlu", "rlpr")
 HELD_OUT = ("aime2025", "bigcodebench", "gpqa_d")  # MT-Bench is scored from 1 to 10 and stands apart
+TASK_NAMES = {
+    "livecodebench": "LiveCodeBench",
+    "math500": "MATH500",
+    "mmlu": "MMLU",
+    "rlpr": "RLPR",
+    "aime2025": "AIME2025",
+    "bigcodebench": "BigCodeBench",
+    "gpqa_d": "GPQA-D",
+    "mt_bench": "MT-Bench",
+}
 SUMMARIES = "Figure 3 (summaries)"  # data/paper/fig3_in_distribution.csv says where its numbers come from
 STATUS = {Verdict.REPRODUCED: "agrees", Verdict.CONSISTENT: "within rounding", Verdict.NOT_REPRODUCED: "disagrees"}
 
@@ -68,7 +78,7 @@ def frame(checks: Iterable[Check]) -> pd.DataFrame:
         "item": check.item,
         "printed": check.printed,
         "computed": check.computed,
-        "difference": None if check.printed is None else check.printed - check.computed,
+        "difference": None if check.printed is None else round(check.printed - check.computed, 9) + 0.0,
         "allowed": (check.tolerance or 0.0) + (check.rounding or 0.0),
         "status": STATUS[check.verdict],
     } for check in checks]
@@ -115,8 +125,8 @@ def averages(folder: Path = PAPER) -> list[Check]:
         rounding = sum(half_unit(decimals(name, column, folder)) for column in columns) / len(columns)
         for _, row in table.iterrows():
             checks.append(Check(
-                id=f"{name.partition('_')[0]}-average-{_slug(row[key])}", item=f"{label}, average of {row[key]}", source=label,
-                printed=float(row["average_printed"]), computed=float(row[list(columns)].mean()),
+                id=f"{name.partition('_')[0]}-average-{_slug(row[key])}", item=f"{label}, average of {row[key]}",
+                source=label, printed=float(row["average_printed"]), computed=float(row[list(columns)].mean()),
                 tolerance=half_unit(2), rounding=rounding, unit="%"))
     coordinator = published("table8_llm_coordinator", folder).iloc[1]
     checks.append(_text_check(
@@ -186,10 +196,40 @@ def sizes(folder: Path = PAPER) -> list[Check]:
         _text_check("svf-offsets", "SVF offsets: one per singular value of each block", "svf_offsets", offsets, folder),
         _text_check("vector-length", "Trained parameters: SVF offsets and the linear head", "vector_length", total,
                     folder),
-        Check(id="parameter-limit", item="Trained parameters stay below the stated limit", source="text",
+        Check(id="parameter-limit", item="Trained parameters stay below the stated limit", source="running text",
               printed=int(text_number("parameter_limit", folder)), computed=total, relation="at most"),
     ]
     return checks
+
+
+def parameter_bars(folder: Path = PAPER) -> pd.DataFrame:
+    """What the parameter figure draws: columns part, svf, head, printed (NaN where the paper prints none)."""
+    import pandas as pd
+
+    d, n_a = int(text_number("hidden_size", folder)), int(text_number("agents", folder) + text_number("roles", folder))
+    table = published("table3_heads", folder).set_index("head")["params_printed"]
+    rows = [(f"{head} head" + " (r = 20)" * (head == "low-rank"), 0, head_parameters(head, d, n_a, 20), printed)
+            for head, printed in table.items()]
+    rank = int(text_number("low_rank_rank", folder))
+    rows.insert(2, (f"low-rank head (r = {rank})", 0, head_parameters("low-rank", d, n_a, rank), table["low-rank"]))
+    rows.append(("coordinator: SVF and linear head", int(text_number("svf_blocks", folder)) * d,
+                 head_parameters("linear", d, n_a), text_number("vector_length", folder)))
+    return pd.DataFrame(rows, columns=["part", "svf", "head", "printed"])
+
+
+def population_curve(points: int, asked: int, largest: int = 40_000) -> pd.DataFrame:
+    """Population size for `points` n from 10 to `largest` on a log grid: columns n, floor, ceil, pycma.
+
+    pycma is asked at about `asked` of them (building an optimiser takes time) and NaN elsewhere.
+    """
+    import pandas as pd
+
+    ns = sorted({round(10 * (largest / 10) ** (i / (points - 1))) for i in range(points)})
+    stride = max(1, len(ns) // asked)
+    return pd.DataFrame([{
+        "n": n, "floor": population_size(n, "floor"), "ceil": population_size(n, "ceil"),
+        "pycma": population_size(n, "pycma") if i % stride == 0 else None,
+    } for i, n in enumerate(ns)])
 
 
 def budgets(folder: Path = PAPER) -> list[Check]:
@@ -236,7 +276,8 @@ def cross_references(folder: Path = PAPER) -> list[Check]:
             ("table8", "Table 8", repeated, 1, 2), ("fig3", SUMMARIES, summary, 100, 0),
         ):
             checks.append(Check(
-                id=f"{key}-table2-{task}", item=f"{label}, TRINITY on {task}, from Table 2", source=f"{label}, Table 2",
+                id=f"{key}-table2-{task}", source=f"{label}, Table 2",
+                item=f"{label}, TRINITY on {TASK_NAMES[task]}, from Table 2",
                 printed=round(float(other[task]) * scale, 6), computed=float(main[task]), tolerance=half_unit(places),
                 rounding=half_unit(2), unit="%"))
     ablations = published("table2_ablations", folder).set_index("variant")["average_printed"]
@@ -251,7 +292,8 @@ def cross_references(folder: Path = PAPER) -> list[Check]:
                         tolerance=100 * float(best["std"]), unit="%", note="the tolerance is the printed std"))
     shares = published("fig15_agent_selection", folder).set_index("task")
     for task, row in shares.iterrows():
-        checks.append(Check(id=f"fig15-sum-{task}", item=f"Figure 15, shares on {task} sum to 100", source="Figure 15",
+        checks.append(Check(id=f"fig15-sum-{task}", source="Figure 15",
+                            item=f"Figure 15, shares on {TASK_NAMES[task]} sum to 100",
                             printed=100, computed=float(row.sum()), tolerance=0.0, rounding=len(row) * half_unit(1),
                             unit="%"))
     return checks
@@ -271,7 +313,7 @@ def orders(folder: Path = PAPER) -> list[Check]:
             gap = scale * float(table.loc["TRINITY", task] - singles[task].max())
             checks.append(Check(
                 id=f"{name.partition('_')[0]}-beats-single-{task}", source=label, printed=None, computed=round(gap, 6),
-                item=f"{label}, {task}: TRINITY above the best single model, {singles[task].idxmax()}",
+                item=f"{label}, {TASK_NAMES[task]}: TRINITY above the best single model, {singles[task].idxmax()}",
                 relation="greater", rounding=2 * scale * half_unit(decimals(name, task, folder)),
                 unit="score" if task == "mt_bench" else "points"))
     figure4 = published("fig4_livecodebench", folder)

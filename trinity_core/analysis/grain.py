@@ -30,15 +30,15 @@ def runs_needed(cell: float, questions: int, places: int, limit: int = 10) -> in
     return None
 
 
-def granularity(folder: Path = PAPER) -> pd.DataFrame:
+def granularity(folder: Path = PAPER, limit: int = 10) -> pd.DataFrame:
     """`runs_needed` for every held-out cell of Table 1: one row a model, one column a task."""
     import pandas as pd
 
     table = published("table1_zero_shot", folder).set_index("model")
     sizes = _sizes(folder)
     runs = {
-        task: [runs_needed(cell, sizes[task], decimals("table1_zero_shot", task, folder)) for cell in table[task]]
-        for task in HELD_OUT
+        task: [runs_needed(cell, sizes[task], places, limit) for cell in table[task]]
+        for task, places in ((task, decimals("table1_zero_shot", task, folder)) for task in HELD_OUT)
     }
     return pd.DataFrame(runs, index=table.index).astype("Int64")
 

@@ -197,7 +197,8 @@ def _judge_equal(
         if evidence is Evidence.ARITHMETIC:
             return Verdict.NOT_REPRODUCED, f"differs by {number(gap)}, more than rounding allows"
         return Verdict.NOT_REPRODUCED, f"differs by {number(gap)}; the paper's number lies outside our interval"
-    return Verdict.NOT_REPRODUCED, f"differs by {number(gap)}, more than {number(tolerance)}"
+    beyond = f", more than {number(tolerance)}" if tolerance else ""
+    return Verdict.NOT_REPRODUCED, f"differs by {number(gap)}{beyond}"
 
 
 def _judge_order(
@@ -225,17 +226,19 @@ def _judge_order(
 
 
 def number(value: float | None) -> str:
-    """A number for people: whole ones with thousands separators, others to five significant digits; None is a dash."""
+    """A number for people: whole ones with thousands separators, others to five significant digits; None is a dash.
+
+    A number that four decimals state exactly keeps them all (67.0175).
+    """
     if value is None:
         return "–"
     value = float(value)
     if abs(value - round(value)) < SLACK:
         return f"{round(value):,}"
-    if abs(value) >= 10_000:
-        return f"{value:,.1f}"
     if abs(value) < 1e-4:
         return f"{value:.2g}"
-    decimals = 4 - math.floor(math.log10(abs(value))) if abs(value) >= 1 else 4
+    exact = abs(value - round(value, 4)) < SLACK
+    decimals = 4 if abs(value) < 1 or exact else max(1, 4 - math.floor(math.log10(abs(value))))
     return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 

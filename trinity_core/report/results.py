@@ -110,10 +110,7 @@ class Results:
 
         evidence = Evidence(evidence)
         _check_name(name)
-        label = f"evidence: {evidence.value}"
-        if label not in [text.get_text() for text in fig.texts]:
-            # Below the figure's own edge: a tight bounding box then makes room, and no axis label is covered.
-            fig.text(1.0, -0.012, label, ha="right", va="top", fontsize=8, color="#555555", style="italic")
+        _label_corner(fig, f"evidence: {evidence.value}")
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             buffer = io.BytesIO()
             with matplotlib.rc_context({"svg.hashsalt": "trinity"}):
@@ -203,6 +200,24 @@ def claim_row(claim: Claim) -> dict[str, str]:
     }
 
 
+def _label_corner(fig: Figure, label: str) -> None:
+    """Writes `label` below the lower right corner of all that `fig` shows, so that it covers nothing."""
+    if label in [text.get_text() for text in fig.texts]:
+        return  # the figure is saved a second time
+    fig.draw_without_rendering()  # settles the layout: positions are known only now,
+    fig.set_layout_engine("none")  # and stay
+    for legend in fig.legends:
+        # A legend outside the axes would move when the saved picture is cut to what is drawn: pin it where it is.
+        box = legend.get_window_extent().transformed(fig.transFigure.inverted())
+        legend.borderaxespad = 0.0
+        legend.set_bbox_to_anchor((box.x0, box.y0), transform=fig.transFigure)
+        legend.set_loc("lower left")
+    width, height = fig.get_size_inches()
+    drawn = fig.get_tightbbox()
+    fig.text(drawn.x1 / width, (drawn.y0 - 0.06) / height, label, ha="right", va="top", fontsize=8, color="#555555",
+             style="italic")
+
+
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise ValueError(f"name {name!r}: use lower-case letters, digits, - and _ (it becomes a file name)")
@@ -231,7 +246,7 @@ def _cells(
         is_float = pd.api.types.is_float_dtype(column)
         if is_float:
             places = _places(column.tolist()) if fixed is None else fixed
-            columns.append(["–" if pd.isna(value) else f"{value:,.{places}f}" for value in column])
+            columns.append(["–" if pd.isna(value) else _fixed(value, places) for value in column])
         else:
             columns.append([_text(value) for value in column])
         right.append(is_float or pd.api.types.is_integer_dtype(column))
@@ -248,14 +263,21 @@ def _places(values: list[float]) -> int:
     return places
 
 
+def _fixed(value: float, places: int) -> str:
+    """`value` with so many decimals; never a negative zero."""
+    text = f"{value:,.{places}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text
+
+
 def _text(value: Any) -> str:
     """A cell that is not of a float column."""
-    if value is None or value != value:  # NaN is the one value unequal to itself
+    import pandas as pd
+
+    if isinstance(value, tuple):
+        is_interval = len(value) == 2 and all(isinstance(end, (int, float)) or hasattr(end, "dtype") for end in value)
+        return interval_text(value) if is_interval else ", ".join(map(_text, value))
+    if pd.api.types.is_scalar(value) and pd.isna(value):
         return "–"
-    if isinstance(value, bool):
+    if pd.api.types.is_bool(value):
         return "yes" if value else "no"
-    if isinstance(value, tuple) and len(value) == 2:
-        return interval_text(value)
-    if isinstance(value, (int, float)) or hasattr(value, "dtype"):
-        return number(value)
-    return str(value)
+    return number(value) if pd.api.types.is_number(value) else " ".join(str(value).split())
