@@ -1,0 +1,329 @@
+"""The tri-role loop (section 3.2), for many rollouts at once, in lockstep by turn.
+
+Turn k of a rollout: the transcript C_(k-1) is encoded, the head gives the chances, agent A_k and role R_k are drawn,
+A_k is asked with the role's prompt, its message M_k is condensed into O_k and appended. It stops at the first Verifier
+who accepts, else after K turns; the latest Worker's answer is checked and gives the reward R in {0, 1}.
+
+All rollouts advance one turn together: each distinct transcript is encoded once, all heads act in one einsum, each
+distinct call is made once, all calls run concurrently. Every draw is keyed by (seed, question, replicate, turn), so a
+rollout is the same whatever else is in the batch.
+
+Rules that the paper leaves open:
+- A Thinker's named role replaces the head's at the next turn (the agent is still the head's), then is used up.
+- A Verifier before there is any answer ends the rollout with reward 0, without a call.
+- A message cut at the output cap adds its text, but is no answer; an empty message adds nothing; both count as a turn.
+- A call that fails for good ends the rollout as failed: reward None, left out of every mean, never a wrong answer.
+
+    python -m trinity_core.rollout --question math-test-000 --seed 1     prints one rollout
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from trinity_core.coordinator import LinearPolicy, Policy
+from trinity_core.draws import uniforms
+from trinity_core.heads import agent_role_probabilities, decide
+from trinity_core.pool.base import Pool, PoolError, pool_loop
+from trinity_core.roles import TRANSCRIPT_RULES, Transcript, build_prompt, condense, judge, suggestion
+from trinity_core.rollout_view import show_rollout
+from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trinity_core.encoder import Encoder
+
+__all__ = ["Job", "LoopSettings", "rollouts_table", "run_rollouts", "show_rollout", "turns_table"]
+
+TURNS_A_REPLICATE = 100  # a call's `replicate` is the rollout's times this plus the turn: each turn is a fresh draw
+NOT_ASKED = Message("", 0, 0, 0.0, "stop")  # a Verifier who has nothing to verify is not called
+
+
+@dataclass(frozen=True)
+class Job:
+    """One rollout to make: which question, by which candidate of the policy, and which replicate of its draws."""
+
+    question: Question
+    candidate: int = 0
+    replicate: int = 0
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """`max_turns`: K (5 in the paper). `mode`: sample (training) or argmax. `transcript`: see `roles`. `seed`."""
+
+    max_turns: int = 5
+    mode: Literal["sample", "argmax"] = "sample"
+    transcript: Literal["paper", "released"] = "paper"
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_turns < TURNS_A_REPLICATE:
+            raise ValueError(f"max_turns is {self.max_turns}; give 1 to {TURNS_A_REPLICATE - 1}")
+        if self.mode not in ("sample", "argmax"):
+            raise ValueError(f"unknown decision mode {self.mode!r}; choose sample or argmax")
+        if self.transcript not in TRANSCRIPT_RULES:
+            raise ValueError(f"unknown transcript rule {self.transcript!r}; choose {' or '.join(TRANSCRIPT_RULES)}")
+
+
+@dataclass
+class _Live:
+    """A rollout under way."""
+
+    job: Job
+    transcript: Transcript
+    turns: list[Turn] = field(default_factory=list)
+    answer: str | None = None
+    plan: str = ""  # the last Thinker's, for the next call alone (released rule)
+    named_role: Role | None = None
+    stop: Any = None
+
+
+def run_rollouts(
+    jobs: Sequence[Job],
+    policy: Policy,
+    encoder: Encoder,
+    pool: Pool,
+    settings: LoopSettings = LoopSettings(),  # noqa: B008 - frozen
+    *,
+    check: Callable[[Question, str], bool] | None = None,
+) -> list[Rollout]:
+    """One `Rollout` a job, in the jobs' order. `check(question, answer)` replaces the question's own checker.
+
+    ValueError where the policy's agents are not the pool's, or a question has no automatic checker. A pool's
+    `BudgetExceeded` passes through: answers so far are cached, so a rerun goes on there.
+    """
+    if policy.n_agents != len(pool.agents):
+        raise ValueError(f"the policy chooses among {policy.n_agents} agents but the pool has {len(pool.agents)}")
+    live = [_Live(job, Transcript(job.question.text, rule=settings.transcript)) for job in jobs]
+    for turn in range(1, settings.max_turns + 1):
+        acting = [state for state in live if state.stop is None]
+        if not acting:
+            break
+        _one_turn(turn, acting, policy, encoder, pool, settings)
+    return _finish(live, check or _checker)
+
+
+def _one_turn(
+    turn: int, acting: list[_Live], policy: Policy, encoder: Encoder, pool: Pool, settings: LoopSettings
+) -> None:
+    distinct = {state.transcript: None for state in acting}
+    row_of = {transcript: row for row, transcript in enumerate(distinct)}
+    states = encoder.encode([transcript.messages() for transcript in distinct], reuse_prefix=True)
+    logits = policy.logits(
+        np.array([state.job.candidate for state in acting]), states[[row_of[state.transcript] for state in acting]]
+    )
+    draws = np.array([uniforms(2, "decision", settings.seed, s.job.question.id, s.job.replicate, turn) for s in acting])
+    decision = decide(logits, policy.n_agents, mode=settings.mode, uniforms=draws)
+    agent_chances, role_chances = agent_role_probabilities(logits, policy.n_agents)
+
+    calls: list[tuple[_Live, int, Role, list[dict[str, str]] | None]] = []
+    for state, agent, role_index in zip(acting, decision.agents.tolist(), decision.roles.tolist(), strict=True):
+        role = state.named_role or ROLES[role_index]
+        asked = not (role == "verifier" and state.answer is None)
+        prompt = build_prompt(role, state.transcript, answer=state.answer, plan=state.plan) if asked else None
+        calls.append((state, agent, role, prompt))
+    messages = _ask_all(
+        pool,
+        [
+            (agent, prompt, state.job.replicate * TURNS_A_REPLICATE + turn)
+            for state, agent, _, prompt in calls
+            if prompt is not None
+        ],
+    )
+    replies = iter(messages)
+    for (state, agent, role, prompt), agents, roles in zip(
+        calls, agent_chances.tolist(), role_chances.tolist(), strict=True
+    ):
+        message = NOT_ASKED if prompt is None else next(replies)
+        _advance(state, turn, agent, role, tuple(agents), tuple(roles), tuple(prompt or ()), message)
+
+
+def _advance(
+    state: _Live,
+    turn: int,
+    agent: int,
+    role: Role,
+    agents: tuple[float, ...],
+    roles: tuple[float, ...],
+    prompt: tuple[dict[str, str], ...],
+    message: Message,
+) -> None:
+    """Turns a message into O_k and moves one rollout on by a turn."""
+    overridden, state.named_role, state.plan = state.named_role is not None, None, ""
+    output, verdict, named = condense(role, message), None, None
+    if message is NOT_ASKED:
+        state.stop = "verifier before answer"
+    elif message.finish == "error":
+        state.stop = "failed call"
+    elif role == "worker":
+        if output and message.finish == "stop":
+            state.answer = output
+    elif role == "thinker":
+        found = suggestion(message, state.transcript.rule)
+        output, named = found.plan if state.transcript.rule == "released" else output, found.next_role
+        state.named_role = named
+        state.plan = found.plan if state.transcript.rule == "released" else ""
+    else:
+        verdict = "ACCEPT" if judge(message).accept else "REVISE"
+        if verdict == "ACCEPT":
+            state.stop = "accepted"
+    state.transcript = state.transcript.append(role, output)
+    state.turns.append(Turn(turn, agent, role, overridden, agents, roles, prompt, message, output, verdict, named))
+
+
+def _ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) -> list[Message]:
+    """The replies in order; equal requests are made once, all of them concurrently."""
+    keys = [(agent, replicate, *(m["content"] for m in messages)) for agent, messages, replicate in requests]
+    distinct = dict(zip(keys, requests, strict=True))
+    reply = getattr(pool, "reply", None)  # a pool that answers at once (the simulated one) needs no event loop
+    if reply is not None:
+        answers = [reply(*request) for request in distinct.values()]
+    else:
+
+        async def gather() -> list[Message]:
+            return await asyncio.gather(*(pool.ask(*request) for request in distinct.values()))
+
+        future = asyncio.run_coroutine_threadsafe(gather(), pool_loop())
+        try:
+            answers = future.result()
+        except BaseException:  # also KeyboardInterrupt: no call goes on behind a stopped cell
+            future.cancel()
+            raise
+    answer_of = dict(zip(distinct, answers, strict=True))
+    return [answer_of[key] for key in keys]
+
+
+def _checker(question: Question, answer: str) -> bool:
+    from trinity_core.tasks import check_answer
+
+    return check_answer(question.kind, question.reference, answer, question=question).correct
+
+
+def _finish(live: list[_Live], check: Callable[[Question, str], bool]) -> list[Rollout]:
+    rewards: dict[tuple[str, str], float] = {}
+    rollouts = []
+    for state in live:
+        question, stop = state.job.question, state.stop or "turn limit"
+        reward: float | None = 0.0
+        if stop == "failed call":
+            reward = None
+        elif state.answer is not None and stop != "verifier before answer":
+            key = (question.id, state.answer)
+            if key not in rewards:
+                rewards[key] = float(check(question, state.answer))
+            reward = rewards[key]
+        rollouts.append(
+            Rollout(question, state.job.candidate, state.job.replicate, tuple(state.turns), state.answer, reward, stop)
+        )
+    return rollouts
+
+
+def rollouts_table(rollouts: Sequence[Rollout]) -> pd.DataFrame:
+    """One row a rollout. Unknown tokens or dollars of any turn make the rollout's sum unknown (NaN), never smaller."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "question": r.question.id,
+            "family": r.question.family,
+            "split": r.question.split,
+            "candidate": r.candidate,
+            "replicate": r.replicate,
+            "reward": np.nan if r.reward is None else r.reward,
+            "failed": r.reward is None,
+            "stop": r.stop,
+            "turns": len(r.turns),
+            "calls": sum(bool(t.prompt) for t in r.turns),
+            "answer": r.answer,
+            **{name: _total(r.turns, name) for name in ("tokens_in", "tokens_out", "cost")},
+        }
+        for r in rollouts
+    )
+
+
+def _total(turns: Sequence[Turn], name: str) -> float:
+    values = [getattr(turn.message, name) for turn in turns]
+    return np.nan if any(value is None for value in values) else float(sum(values))
+
+
+def turns_table(rollouts: Sequence[Rollout], pool: Pool) -> pd.DataFrame:
+    """One row a turn, with the agent's name and the chances that the head gave to the chosen agent and role."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "question": r.question.id,
+            "family": r.question.family,
+            "candidate": r.candidate,
+            "replicate": r.replicate,
+            "turn": t.index,
+            "agent": pool.agents[t.agent].name,
+            "role": t.role,
+            "overridden": t.overridden,
+            "p_agent": t.agent_probabilities[t.agent],
+            "p_role": t.role_probabilities[ROLES.index(t.role)],
+            "verdict": t.verdict,
+            "suggested_role": t.suggested_role,
+            "finish": t.message.finish,
+            "cached": t.message.cached,
+            "tokens_in": t.message.tokens_in,
+            "tokens_out": t.message.tokens_out,
+            "cost": t.message.cost,
+            "output": t.output,
+        }
+        for r in rollouts
+        for t in r.turns
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command: one rollout of one question, by a head with all weights 0 (every agent and role equally likely)."""
+    from trinity_core.profiles import PROFILES, get_profile
+    from trinity_core.tasks import load_questions
+
+    parser = argparse.ArgumentParser(prog="python -m trinity_core.rollout", description=main.__doc__)
+    parser.add_argument("--profile", default="offline", choices=list(PROFILES))
+    parser.add_argument("--list-questions", action="store_true", help="one id a line, then the question's first words")
+    parser.add_argument("--question", metavar="ID", help="the question to answer, as --list-questions names it")
+    parser.add_argument("--pool", default="paper7", help="a file of data/pools, or `slm`: the real local model answers")
+    parser.add_argument("--seed", type=int, default=42, help="of the coordinator's and the simulated pool's draws")
+    parser.add_argument("--max-turns", type=int, default=5, metavar="K")
+    parser.add_argument("--transcript", default="paper", choices=TRANSCRIPT_RULES)
+    options = parser.parse_args(arguments)
+    profile = get_profile(options.profile)
+    questions = load_questions(per_family=profile.per_family)
+    if options.list_questions:
+        for question in questions:
+            print(question.id, " ".join(question.bare.split())[:80])
+        return 0
+    chosen = [question for question in questions if question.id == options.question]
+    if not chosen:
+        print(f"no question {options.question!r} in profile {profile.name}; see --list-questions", file=sys.stderr)
+        return 2
+    from trinity_core.encoder import load_encoder
+    from trinity_core.pool import load_pool
+
+    try:
+        settings = LoopSettings(max_turns=options.max_turns, transcript=options.transcript, seed=options.seed)
+        pool = load_pool("local") if options.pool == "slm" else load_pool(options.pool, questions=questions)
+        encoder = load_encoder(profile.encoder)
+    except (PoolError, ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
+    (rollout,) = run_rollouts([Job(chosen[0])], policy, encoder, pool, settings)
+    print(show_rollout(rollout, pool))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
