@@ -225,15 +225,15 @@ def test_a_bank_question_asked_twice_is_named(tmp_path: Path) -> None:
 PROGRAM = """
 import random, sys
 random.seed(sys.argv[1]); [random.random() for _ in range(int(sys.argv[1]))]
-from trinity_core.tasks.questions import FAMILIES, build_family
-order = FAMILIES if sys.argv[1] == "3" else FAMILIES[::-1]
+from trinity_core.tasks.questions import WRITTEN, build_family
+order = WRITTEN if sys.argv[1] == "3" else WRITTEN[::-1]
 built = {family: build_family(family) for family in order}
-sys.stdout.buffer.write("".join(built[family] for family in FAMILIES).encode())
+sys.stdout.buffer.write("".join(built[family] for family in WRITTEN).encode())
 """
 
 
 def test_a_build_is_the_same_in_processes_with_other_hash_seeds_and_other_draws_before() -> None:
-    committed = b"".join(questions.question_file(family).read_bytes() for family in FAMILIES)
+    committed = b"".join(questions.question_file(family).read_bytes() for family in questions.WRITTEN)
     for hash_seed, draws in (("0", "3"), ("4242", "17")):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, draws],
@@ -277,7 +277,7 @@ def test_twenty_items_keep_their_options_in_two_processes(tmp_path: Path) -> Non
 def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the question files that a test may spoil; the bank is still the real one."""
     monkeypatch.setattr(paths, "DATA", tmp_path)
-    for family in FAMILIES:
+    for family in questions.WRITTEN:
         (tmp_path / "questions").mkdir(exist_ok=True)
         original = paths.ROOT / "data" / "questions" / f"{family}.jsonl"
         (tmp_path / "questions" / original.name).write_bytes(original.read_bytes())
@@ -310,7 +310,7 @@ def test_the_command_runs_without_warnings() -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split(":")[0] for line in done.stdout.splitlines()] == [f"{family}.jsonl" for family in FAMILIES]
+    assert [line.split(":")[0] for line in done.stdout.splitlines()] == [f"{f}.jsonl" for f in questions.WRITTEN]
 
 
 # --- templates

@@ -23,10 +23,17 @@ from trinity_core.tasks.templates import SPLITS
 from trinity_core.types import Question
 
 FAMILIES = ("math", "knowledge", "reasoning", "code")
-KINDS = {"math": "math", "knowledge": "choice", "reasoning": "text", "code": "code"}
-BUILDERS = {family: f"trinity_core.tasks.{family}_templates" for family in FAMILIES} | {
-    "knowledge": "trinity_core.tasks.knowledge"
+HELD_OUT = ("aime", "gpqa", "mtbench")  # test splits alone, read through `heldout.load_heldout`
+WRITTEN = FAMILIES + HELD_OUT  # one file each
+KINDS = {"math": "math", "knowledge": "choice", "reasoning": "text", "code": "code"} | {
+    "aime": "math",
+    "gpqa": "choice",
+    "mtbench": "judge",
 }
+BUILDERS = {family: f"trinity_core.tasks.{family}_templates" for family in WRITTEN} | {
+    family: f"trinity_core.tasks.{family}" for family in ("knowledge", "gpqa", "mtbench")
+}
+NEEDED_META = {"choice": ("subject", "options"), "code": ("entry_point", "tests"), "judge": ("category", "turns")}
 LETTERS = "ABCD"
 
 
@@ -95,8 +102,8 @@ def _parse(line: str, where: str) -> Question:
         if name not in names:
             raise ValueError(f"{where}: unknown field {name!r}; the fields are {', '.join(names)}")
     question = Question(**record)
-    if question.family not in FAMILIES:
-        raise ValueError(f"{where}: unknown family {question.family!r}; choose one of {', '.join(FAMILIES)}")
+    if question.family not in WRITTEN:
+        raise ValueError(f"{where}: unknown family {question.family!r}; choose one of {', '.join(WRITTEN)}")
     if question.split not in SPLITS:
         raise ValueError(f"{where}: unknown split {question.split!r}; choose one of {', '.join(SPLITS)}")
     if question.kind != KINDS[question.family]:
@@ -115,9 +122,13 @@ def _parse(line: str, where: str) -> Question:
         raise ValueError(f"{where}: phrasing is {question.phrasing!r}; it must be a whole number from 0")
     if not isinstance(question.meta, dict):
         raise ValueError(f"{where}: meta is {question.meta!r}; it must be an object")
-    for name in {"choice": ("subject", "options"), "code": ("entry_point", "tests")}.get(question.kind, ("template",)):
+    for name in NEEDED_META.get(question.kind, ("template",)):
         if not question.meta.get(name):
             raise ValueError(f"{where}: meta lacks {name!r}")
+    if question.kind == "judge":
+        turns = question.meta["turns"]
+        if not isinstance(turns, list) or len(turns) != 2 or not all(isinstance(t, str) and t.strip() for t in turns):
+            raise ValueError(f"{where}: turns are {turns!r}; two texts are needed")
     if question.kind == "choice":
         options = question.meta["options"]
         if not isinstance(options, list) or len(set(map(str, options))) != 4 or len(options) != 4:
@@ -130,7 +141,7 @@ def _parse(line: str, where: str) -> Question:
 
 
 def build_family(family: str) -> str:
-    """The whole content of the family's file: train, then test, one JSON object a line."""
+    """The whole content of the family's file: train (held out: none), then test, one JSON object a line."""
     module = importlib.import_module(BUILDERS[family])
     questions = [question for split in SPLITS for question in module.build(split)]
     return "".join(json.dumps(asdict(question), ensure_ascii=False) + "\n" for question in questions)
@@ -156,7 +167,7 @@ def main(arguments: list[str] | None = None) -> int:
     action.add_argument("--build", action="store_true", help="write data/questions/<family>.jsonl")
     action.add_argument("--check", action="store_true", help="compare them with a fresh build")
     options = parser.parse_args(arguments)
-    for family in FAMILIES:
+    for family in WRITTEN:
         path = question_file(family)
         if options.build:
             paths.write_atomic(path, build_family(family))
