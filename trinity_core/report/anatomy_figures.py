@@ -6,7 +6,7 @@ are those of `report.style`; the position that is read is always vermilion, the 
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,17 +50,24 @@ def token_parts(tokens: Sequence[str], formatted: str, contents: Sequence[tuple[
     return [owner[last - 1] for last in starts[1:]]
 
 
-def draw_tokens(ax: Axes, tokens: Sequence[str], parts: Sequence[str], read: int, columns: float, size: float) -> None:
-    """Token boxes in reading order, wrapped at `columns` characters; `read` and the last token are marked."""
+def token_rows(tokens: Sequence[str], columns: float) -> list[list[tuple[int, float]]]:
+    """Rows of (index, x): boxes in reading order, wrapped at `columns` characters, the last two kept together."""
     rows: list[list[tuple[int, float]]] = [[]]
+    widths = [len(visible(token)) + 0.9 for token in tokens]
     x = 0.0
-    for index, token in enumerate(tokens):
-        width = len(visible(token)) + 0.9
-        if x + width > columns and rows[-1]:
+    for index, width in enumerate(widths):
+        needed = width + (0.22 + widths[-1] if index == len(tokens) - 2 else 0.0)
+        if rows[-1] and x + needed > columns:
             rows.append([])
             x = 0.0
         rows[-1].append((index, x))
         x += width + 0.22
+    return rows
+
+
+def draw_tokens(ax: Axes, tokens: Sequence[str], parts: Sequence[str], read: int, columns: float, size: float) -> None:
+    """Token boxes in rows; the token that is read (`read`) and the last one are marked."""
+    rows = token_rows(tokens, columns)
     for row, boxes in enumerate(rows):
         y = -row * 2.0
         for index, x in boxes:
@@ -92,20 +99,9 @@ def draw_tokens(ax: Axes, tokens: Sequence[str], parts: Sequence[str], read: int
     ax.set_axis_off()
 
 
-def count_rows(tokens: Sequence[str], columns: float) -> int:
-    """How many rows `draw_tokens` needs."""
-    rows, x = 1, 0.0
-    for token in tokens:
-        width = len(visible(token)) + 0.9
-        if x + width > columns and x > 0:
-            rows, x = rows + 1, 0.0
-        x += width + 0.22
-    return rows
-
-
 def tokens_figure(panels: Sequence[tuple[str, Sequence[str], Sequence[str], int]], columns: float = 92) -> Figure:
     """One panel a format: (title, tokens, parts, read). Boxes are coloured by part."""
-    heights = [count_rows(tokens, columns) * 2.0 + 1.9 for _, tokens, _, _ in panels]
+    heights = [len(token_rows(tokens, columns)) * 2.0 + 1.9 for _, tokens, _, _ in panels]
     fig, axes = plt.subplots(len(panels), 1, figsize=(WIDTH, sum(heights) * 0.2 + 0.5 * len(panels)),
                              height_ratios=heights, squeeze=False)
     for ax, (title, tokens, parts, read) in zip(axes[:, 0], panels, strict=True):
@@ -194,7 +190,8 @@ def head_figure(weights: np.ndarray, h: np.ndarray, logits: np.ndarray, agents: 
     bars.axvline(0, color=INK, lw=0.9)
     reach = max(float(np.abs(logits).max()), 1e-9)
     for row, z in zip(rows, logits, strict=True):
-        bars.annotate(f"{z:+.2f}", (z, row), (4 if z >= 0 else -4, 0), textcoords="offset points", fontsize=9.5,
+        text = f"{z:+.2f}".replace("-", "−") if abs(z) >= 0.005 else "0"
+        bars.annotate(text, (z, row), (4 if z >= 0 else -4, 0), textcoords="offset points", fontsize=9.5,
                       ha="left" if z >= 0 else "right", va="center")
     bars.set(ylim=(len(names) + 0.5, -0.5), yticks=[], xlim=(-1.6 * reach, 1.6 * reach), xlabel="logit z")
     corner.set_axis_off()
@@ -231,24 +228,37 @@ def probability_bars(ax: Axes, probabilities: np.ndarray, names: Sequence[str], 
     ax.grid(False)
 
 
+def wrapped(name: str, width: int) -> str:
+    """A name on several lines of at most `width` characters, broken after hyphens and at spaces."""
+    lines = [""]
+    for piece in re.findall(r"[^- ]+[- ]?", name):
+        if lines[-1] and len(lines[-1]) + len(piece.strip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.strip() for line in lines)
+
+
 def draw_figure(options: Sequence[tuple[str, np.ndarray, Sequence[str], float]]) -> Figure:
     """Inverse CDF as a picture: (what, probabilities, names, uniform); the uniform falls into one segment of [0, 1)."""
     colours = AGENT_COLOURS | ROLE_COLOURS
-    fig, axes = plt.subplots(len(options), 1, figsize=(WIDTH, 1.75 * len(options)), squeeze=False)
-    for ax, (what, probabilities, names, uniform) in zip(axes[:, 0], options, strict=True):
-        edges = np.concatenate([[0.0], np.cumsum(probabilities)])
-        for start, stop, name in zip(edges[:-1], edges[1:], names, strict=True):
+    # A name below a narrower segment would run into its neighbours, so it is left out.
+    below = [[wrapped(name, int(p * 112)) if p > 0.075 else "" for p, name in zip(values, names, strict=True)]
+             for _, values, names, _ in options]
+    depths = [0.25 + 0.3 * max(text.count("\n") + 1 for text in texts) for texts in below]
+    tall = [1.65 + depth for depth in depths]
+    fig, axes = plt.subplots(len(options), 1, figsize=(WIDTH, 0.62 * sum(tall)), squeeze=False, height_ratios=tall)
+    for ax, texts, depth, (what, values, names, uniform) in zip(axes[:, 0], below, depths, options, strict=True):
+        edges = np.concatenate([[0.0], np.cumsum(values)])
+        for start, stop, name, text in zip(edges[:-1], edges[1:], names, texts, strict=True):
             chosen = start <= uniform < stop
             ax.add_patch(Rectangle((start, 0), stop - start, 1, fc=colours[name], ec="white", lw=2,
                                    alpha=1.0 if chosen else 0.4))
-            if stop - start > 0.075:  # a name below a narrower segment would run into its neighbours
-                text = textwrap.fill(name, int((stop - start) * 112), break_long_words=False)
-                ax.text((start + stop) / 2, -0.1, text, ha="center", va="top", fontsize=9.5, color=INK,
-                        weight="bold" if chosen else "normal")
+            ax.text((start + stop) / 2, -0.1, text, ha="center", va="top", fontsize=9.5, color=INK,
+                    weight="bold" if chosen else "normal")
         ax.plot([uniform, uniform], [-0.06, 1.22], color="white", lw=4)
         ax.plot([uniform, uniform], [-0.06, 1.22], color=READ, lw=2.2)
         ax.text(uniform, 1.3, f"u = {uniform:.2f}", ha="center", fontsize=11, weight="bold", color=READ)
-        ax.set(xlim=(-0.005, 1.005), ylim=(-1.25, 1.6))
+        ax.set(xlim=(-0.005, 1.005), ylim=(-depth, 1.65))
         ax.text(-0.012, 0.5, what, ha="right", va="center", fontsize=11, weight="bold", color=INK)
         ax.set_axis_off()
     return fig
@@ -256,7 +266,7 @@ def draw_figure(options: Sequence[tuple[str, np.ndarray, Sequence[str], float]])
 
 def growth_figure(
     stages: Sequence[tuple[str, Sequence[str], Sequence[str], int, np.ndarray, np.ndarray]], agents: Sequence[str],
-    roles: Sequence[str], columns: float = 46, tail: int = 22,
+    roles: Sequence[str], columns: float = 46, tail: int = 28,
 ) -> Figure:
     """A transcript that grows, one row a stage: the tail of its tokens, then the roles' and the agents' probabilities.
 
@@ -269,7 +279,7 @@ def growth_figure(
         if cut:
             shown, shown_parts, cut = ["…", *shown], ["frame", *shown_parts], cut - 1
         draw_tokens(text, shown, shown_parts, read - cut, columns, size=10)
-        text.set_ylim(-6.3, 1.6)
+        text.set_ylim(min(-6.3, text.get_ylim()[0]), 1.6)
         text.set_title(title)
         probability_bars(role_ax, role_p, roles, ROLE_COLOURS)
         probability_bars(agent_ax, agent_p, agents, AGENT_COLOURS)
@@ -287,15 +297,16 @@ def theta_figure(vectors: Sequence[tuple[str, Sequence[tuple[str, str, int]]]]) 
     longest = max(sum(size for _, _, size in segments) for _, segments in vectors)
     # Names stand only below segments that are wide enough; elsewhere the colours say the same.
     below = [2.6 if min(size for _, _, size in segments) > 0.04 * longest else 0.2 for _, segments in vectors]
-    fig, axes = plt.subplots(len(vectors), 1, figsize=(WIDTH, 0.62 * sum(1.9 + depth for depth in below)), squeeze=False,
-                             height_ratios=[1.9 + depth for depth in below])
+    tall = [1.9 + depth for depth in below]
+    fig, axes = plt.subplots(len(vectors), 1, figsize=(WIDTH, 0.62 * sum(tall)), squeeze=False, height_ratios=tall)
     for ax, depth, (title, segments) in zip(axes[:, 0], below, vectors, strict=True):
         start, groups = 0, {}
         for group, name, size in segments:
             ax.add_patch(Rectangle((start, 0), size, 1, fc=colours.get(name, "#BFD9EA"), ec="white", lw=1.5))
             if depth > 1:
-                ax.text(start + size / 2 + 0.004 * longest, -0.12, name, rotation=35, ha="right", va="top", fontsize=9.5,
-                        rotation_mode="anchor", color=INK)
+                place = start + size / 2 + 0.004 * longest
+                ax.text(place, -0.12, name, rotation=35, rotation_mode="anchor", ha="right", va="top", fontsize=9.5,
+                        color=INK)
             first, total = groups.get(group, (start, 0))
             groups[group] = (first, total + size)
             start += size

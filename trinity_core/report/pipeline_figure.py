@@ -57,8 +57,8 @@ def _upper_row(ax: Axes, tokens: Sequence[str], h: np.ndarray, weights: np.ndarr
     shown = tokens[-5:]
     for i, token in enumerate(shown):
         y, read = TOP + TALL - 0.36 - 0.33 * i, i == len(shown) - 2
-        part = "frame" if i == len(shown) - 1 else "question"
-        ax.add_patch(Rectangle((3.45, y), 1.2, 0.27, fc=PART_COLOURS[part], ec=READ if read else "none", lw=2.2, zorder=3))
+        fill = PART_COLOURS["frame" if i == len(shown) - 1 else "question"]
+        ax.add_patch(Rectangle((3.45, y), 1.2, 0.27, fc=fill, ec=READ if read else "none", lw=2.2, zorder=3))
         _label(ax, 4.05, y + 0.13, visible(token)[:12], 9, family="DejaVu Sans Mono")
     _card(ax, 5.3, TOP, 1.5, TALL, f"SLM, {n_layers} layers")
     for i in range(7):
@@ -93,8 +93,8 @@ def _lower_row(ax: Axes, agents: Sequence[str], chosen: int, decision: str) -> N
         _arrow(ax, (start, middle), (stop, middle))
     _arrow(ax, (1.4, LOW + SHORT + 0.35), (1.4, TOP))
     _label(ax, 1.53, 2.95, "appended: turn k + 1", ha="left")
-    _label(ax, PAGE[0] / 2, 0.18, "ends when a Verifier says ACCEPT, or after K = 5 turns; the answer is the latest Worker's",
-           11, style="italic")
+    end = "ends when a Verifier says ACCEPT, or after K = 5 turns; the answer is the latest Worker's"
+    _label(ax, PAGE[0] / 2, 0.18, end, 11, style="italic")
 
 
 def _label(ax: Axes, x: float, y: float, text: str, size: float = 10, **more: Any) -> None:
@@ -116,7 +116,8 @@ def _card(ax: Axes, x: float, y: float, width: float, height: float, title: str)
 
 
 def _arrow(ax: Axes, start: tuple[float, float], stop: tuple[float, float]) -> None:
-    ax.add_patch(FancyArrowPatch(start, stop, shrinkA=2, shrinkB=2, arrowstyle="-|>", mutation_scale=16, lw=1.8, color=INK))
+    ax.add_patch(FancyArrowPatch(start, stop, shrinkA=2, shrinkB=2, arrowstyle="-|>", mutation_scale=16, lw=1.8,
+                                 color=INK))
 
 
 def _picture(ax: Axes, x: float, y: float, width: float, height: float, values: np.ndarray) -> None:
