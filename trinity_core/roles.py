@@ -101,7 +101,7 @@ VERDICT_LINE = re.compile(r"^[\s*_#>`-]*verdict[\s*_`]*[:=][\s*_`]*(accept|revis
 VERDICT_FIRST = re.compile(r"^[\s*_`]*(accept|revise|reject)(?:ed)?\b(?![?,\w])", re.I)
 DOUBT = re.compile(r"\b(revis|reject|not\b|n't\b|but\b|unless\b|if\b|however\b|except\b|once\b|after\b)", re.I)
 NEXT_LINE = re.compile(r"^[\s*_`]*next(?: role)?[\s*_`]*[:=][\s*_`]*(worker|verifier)[\s*_`.]*$", re.I | re.M)
-PLAN_MARK = re.compile(r"^[\s*_`]*plan[\s*_`]*[:=]\s*", re.I | re.M)
+PLAN_MARK = re.compile(r"^[\s*_`]*plan[\s*_`]*[:=][\s*_`]*", re.I | re.M)
 HIDDEN_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S | re.I)
 
 
