@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import importlib.metadata
 import os
 import subprocess
@@ -117,13 +118,25 @@ def project(tmp_path):
     return tmp_path
 
 
-def set_up(project: Path, python: str, *pins: str) -> subprocess.CompletedProcess:
+def base_python() -> Path:
+    """The Python that this environment was made with."""
+    return Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info[1]}"
+
+
+def start_set_up(project: Path, python: str, *pins: str) -> subprocess.Popen:
     (project / "requirements.txt").write_text("\n".join(pins) + "\n")
     # No index: what is not installed cannot be had, as without a network, and at once.
     environment = {**os.environ, "PYTHONPATH": str(project), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
     environment.pop("PIP_FIND_LINKS", None)
     words = [python, "-P", "-m", "trinity_core.run", "--an", "argument"]
-    return subprocess.run(words, env=environment, cwd="/", capture_output=True, text=True, check=False)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, env=environment, cwd="/", **streams)
+
+
+def set_up(project: Path, python: str, *pins: str) -> subprocess.CompletedProcess:
+    process = start_set_up(project, python, *pins)
+    printed, errors = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, printed, errors)
 
 
 def test_fitting_interpreter_is_used_as_it_is(project):
@@ -132,14 +145,33 @@ def test_fitting_interpreter_is_used_as_it_is(project):
     assert not (project / ".venv").exists()
 
 
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="needs to run in an environment")
+def test_environment_that_lacks_the_no_deps_lines_alone_is_completed(project):
+    """An environment made from requirements.txt by pip or conda lacks what pip cannot be told in that file."""
+    done = set_up(project, sys.executable, f"pytest=={pytest.__version__}", "#no-deps: trinity-absent==1.0")
+    assert "Installing trinity-absent 1.0" in done.stdout
+    assert "refused: installing trinity-absent 1.0" in done.stderr and not (project / ".venv").exists()
+
+
+def test_second_set_up_waits_for_the_first(project):
+    with open(project / ".venv.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        process = start_set_up(project, str(base_python()), "absent==1.0")
+        assert process.stdout.readline() == "Another set-up is under way: waiting for it.\n"
+        assert process.poll() is None and not (project / ".venv").exists()
+        process.terminate()
+        process.communicate()
+
+
 def test_unfit_environment_gives_way_to_venv(project):
     """Made when missing, mended when broken, importable without PYTHONPATH; what cannot be installed is said."""
-    base = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info[1]}"
+    base = base_python()
     done = set_up(project, sys.executable, "pytest==0.0.1")
     assert done.returncode == 1
     assert f"does not fit, pytest 0.0.1 (found {pytest.__version__}): using .venv instead" in done.stdout
-    assert "Creating .venv" in done.stdout and "Installing 1 more packages" in done.stdout
-    assert "refused: installing 1 more packages" in done.stderr and "pytest==0.0.1" in done.stderr
+    assert "Creating .venv" in done.stdout
+    assert "Installing pytest 0.0.1 (missing)" in done.stdout
+    assert "refused: installing pytest 0.0.1 (missing) failed" in done.stderr and "pytest==0.0.1" in done.stderr
 
     own = project / ".venv" / "bin" / "python"
     import_it = [own, "-c", "import trinity_core.env"]

