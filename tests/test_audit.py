@@ -190,8 +190,14 @@ def test_runs_needed_finds_counts_and_refuses_others():
     assert all(grain.runs_needed(round(100 * k / 198, 2), 198, 2) == 1 for k in range(199))
 
 
+def test_chance_of_fit_against_counting():
+    fitting = sum(grain.runs_needed(tenths / 10, 148, 1) == 1 for tenths in range(1000))
+    assert grain.chance_of_fit(148, 1, 1) == pytest.approx(fitting / 1000, abs=0.002)
+    assert grain.chance_of_fit(148, 1, 3) == pytest.approx(0.148**3) and grain.chance_of_fit(5000, 1, 3) == 1
+
+
 def test_both_broken_averages_are_restored_by_whole_questions():
-    """Each has one cell whose repaired value is a whole count, and that cell's rounding restores the printed average."""
+    """Each has one cell whose repaired value is a whole count, which then restores the printed average."""
     for model, task, count in (("Qwen3-32B (direct)", "aime2025", "7 of 30"),
                                ("Gemma-3-27B-It", "bigcodebench", "16 of 148")):
         repair = grain.repair_table1(model).set_index("task")

@@ -30,6 +30,12 @@ def runs_needed(cell: float, questions: int, places: int, limit: int = 10) -> in
     return None
 
 
+def chance_of_fit(questions: int, places: int, cells: int) -> float:
+    """The chance that `cells` percentages, uniform to `places` decimals, all are whole counts out of `questions`."""
+    step = 100 / questions
+    return min(1.0, 2 * half_unit(places) / step) ** cells
+
+
 def granularity(folder: Path = PAPER, limit: int = 10) -> pd.DataFrame:
     """`runs_needed` for every held-out cell of Table 1: one row a model, one column a task."""
     import pandas as pd
