@@ -71,7 +71,7 @@ def parameter_counts(bars: pd.DataFrame, limit: float) -> Figure:
     ax.set_xlim(0, 25_500)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.set_xlabel("trained parameters")
-    ax.set_title("Every head is small; the whole coordinator stays under its limit")
+    ax.set_title("The coordinator stays under its stated limit")
     fig.legend(loc="outside lower center", ncols=4)
     return fig
 
