@@ -1,0 +1,122 @@
+"""Where the final answer stands in an agent's text: the last explicit mark counts, so a late correction wins.
+
+Marks: `\\boxed{...}` (or `\\fbox`), `Answer: ...`, `the answer is ...` (also choice, option), `#### ...`. A box in an
+answer's line is read in place of the line. Hidden reasoning (`<think>` blocks) is no part of the text.
+
+Two boxes side by side, with nothing but separators between them (spaces, commas, `and`, `or`), are one answer of
+several values: right where the reference has these values, wrong where it has one, since an agent that names two
+answers to one question has not answered it. The same box twice is one value; words between two boxes make the last
+one a correction of the first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from trinity_core.roles import HIDDEN_THOUGHT
+
+READ_CHARACTERS = 20_000  # of a text, from its end: an answer stands at the end, and every check is bounded
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A marked answer: the values of a group of boxes, or one line after `Answer:` or `answer is`."""
+
+    start: int
+    values: tuple[str, ...]
+    boxed: bool
+    colon: bool = True  # `Answer: ...`; False for the words "answer is"
+
+
+def shown(text: str) -> str:
+    """The readable end of a text: no hidden reasoning, blanks of every kind as spaces, no control characters."""
+    text = HIDDEN_THOUGHT.sub("", text)[-READ_CHARACTERS:]
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    return "".join(c if c == "\n" or c.isprintable() else " " if c.isspace() else "" for c in text).strip()
+
+
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*(\{)?")
+_JOINT = re.compile(
+    r"(?:[\s,;&$]|\\[()\[\],;! \\]|\\q?quad\b|\band\b|\bor\b|\\(?:text|mathrm)\s*\{\s*,?\s*(?:and|or)\s*\}|\*\*)*"
+)
+
+
+def _boxes(text: str) -> list[tuple[int, int, str]]:
+    """(start, end, content) of every box, outermost only. A box that never closes has the content ''."""
+    found: list[tuple[int, int, str]] = []
+    end = 0
+    for match in _BOX.finditer(text):
+        if match.start() < end:
+            continue
+        if match.group(1) is None:  # \boxed 7
+            token = re.compile(r"\S").match(text, match.end())
+            end = token.end() if token else match.end()
+            found.append((match.start(), end, token.group() if token else ""))
+            continue
+        depth, position = 1, match.end()
+        while depth and position < len(text):
+            character = text[position]
+            position += 2 if character == "\\" else 1
+            depth += (character == "{") - (character == "}")
+        end = min(position, len(text))
+        found.append((match.start(), end, "" if depth else text[match.end() : end - 1].strip()))
+    return found
+
+
+def last_box(text: str) -> Mark | None:
+    """The last box with its neighbours (see the module's rule on two boxes)."""
+    boxes = _boxes(text)
+    if not boxes:
+        return None
+    group = [boxes[-1]]
+    for box in reversed(boxes[:-1]):
+        if not _JOINT.fullmatch(text, box[1], group[0][0]):
+            break
+        group.insert(0, box)
+    values = tuple(dict.fromkeys(content for _, _, content in group))
+    return Mark(group[0][0], values, boxed=True)
+
+
+_DECOR = r"[\s*_`\"']{0,6}"
+_PHRASE = re.compile(
+    rf"\b(?:answer|choice|option)s?\b{_DECOR}"
+    rf"(?:(?:is|are|would\s+be|should\s+be|must\s+be|will\s+be)\b{_DECOR}(?P<colon1>[:=])?|(?P<colon2>[:=]))"
+    r"(?!\s*(?:not|n't)\b)|(?:^|\n)\s*####",
+    re.IGNORECASE,
+)
+
+
+def _rest(text: str, start: int) -> str:
+    """The rest of the line; where that is empty (but for decoration), the next line that is not."""
+    for line in text[start:].split("\n", 4)[:4]:
+        if line.strip(" *_`:$\\[("):
+            return line.strip()
+    return ""
+
+
+def last_phrase(text: str) -> Mark | None:
+    """The last `Answer: ...` or `the answer is ...`, with the rest of its line."""
+    matches = list(_PHRASE.finditer(text))
+    if not matches:
+        return None
+    match = matches[-1]
+    colon = bool(match.group("colon1") or match.group("colon2") or "#" in match.group())
+    return Mark(match.start(), (_rest(text, match.end()),), boxed=False, colon=colon)
+
+
+def final_mark(text: str) -> Mark | None:
+    """The last mark of a text as `shown` gives it, or None."""
+    box, phrase = last_box(text), last_phrase(text)
+    if box is None or phrase is None:
+        return box or phrase
+    return box if box.start > phrase.start else phrase
+
+
+def last_line(text: str) -> str:
+    """The last line that holds more than decoration."""
+    for line in reversed(text.split("\n")):
+        if re.search(r"[\w∅∞]", line):
+            return line.strip()
+    return ""

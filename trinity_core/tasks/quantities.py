@@ -1,0 +1,220 @@
+"""Numbers, exactly: one literal and its unit, percent sign or base, as a fraction and never as a float.
+
+A decimal is the fraction that it spells, so 10^-20 and 2*10^-20 differ as plainly as 1 and 2 do.
+
+| literal | value |
+| --- | --- |
+| `12`, `1,234`, `10 000`, `-7.50`, `.5`, `3e-5`, `2.5*10^-3`, `2\\times 10^{4}` | itself |
+| `3/10`, `\\frac{3}{10}`, `\\frac3{10}` | a fraction |
+| `3 1/2`, `3\\frac{1}{2}` (a proper fraction after an integer) | a mixed number |
+| `0.\\overline{3}` | a repeating decimal |
+
+`4 10/3` is none of these: it has no value rather than a part of one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+LONGEST_LITERAL = 400  # characters; int() takes no more than 4,300 digits, and nobody answers with more than this
+FINE_DIGITS = 6  # significant digits from which a decimal may stand for 1/3
+LARGEST_EXPONENT = 2000  # of ten in scientific notation; beyond it the symbolic checker decides
+
+VULGAR = {c: unicodedata.normalize("NFKC", c).replace("\u2044", "/") for c in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+UNICODE = str.maketrans(
+    {
+        **dict.fromkeys("−–‐‑‒﹣－", "-"),
+        **dict.fromkeys("‘’ʼ`´", "'"),
+        **dict.fromkeys("“”„", '"'),
+        "×": "\\times ",
+        "·": "\\cdot ",
+        "⋅": "\\cdot ",
+        "÷": "/",
+        "⁄": "/",
+        "∕": "/",
+        "π": "\\pi ",
+        "∞": "\\infty ",
+        "√": "\\sqrt ",
+        "≤": "\\le ",
+        "≥": "\\ge ",
+        "≠": "\\ne ",
+        "≈": "\\approx ",
+        "±": "\\pm ",
+        "∪": "\\cup ",
+        "∩": "\\cap ",
+        "∈": "\\in ",
+        "∅": "\\emptyset ",
+        "°": "^\\circ ",
+        "θ": "\\theta ",
+    }
+)
+
+
+def plain_unicode(text: str) -> str:
+    """One spelling for signs that Unicode has several of; fractions and superscripts stay what they mean."""
+    if text.isascii():
+        return text
+    text = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+", lambda m: "^{" + m.group().translate(SUPERSCRIPT) + "}", text)
+    text = re.sub("[" + "".join(VULGAR) + "]", lambda m: f" {VULGAR[m.group()]}", text)
+    return unicodedata.normalize("NFKC", text.translate(UNICODE))
+
+
+# Units that may be converted into each other: name -> (dimension, size in the dimension's own unit).
+_UNITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "mm": ("length", "1/1000", ("millimetre", "millimeter")),
+    "cm": ("length", "1/100", ("centimetre", "centimeter")),
+    "dm": ("length", "1/10", ("decimetre", "decimeter")),
+    "m": ("length", "1", ("metre", "meter")),
+    "km": ("length", "1000", ("kilometre", "kilometer")),
+    "in": ("length", "127/5000", ("inch", "inche")),
+    "ft": ("length", "381/1250", ("foot", "feet")),
+    "yd": ("length", "1143/1250", ("yard",)),
+    "mi": ("length", "201168/125", ("mile",)),
+    "mg": ("mass", "1/1000000", ("milligram",)),
+    "g": ("mass", "1/1000", ("gram", "gm")),
+    "kg": ("mass", "1", ("kilogram", "kilo")),
+    "t": ("mass", "1000", ("tonne",)),
+    "ms": ("time", "1/1000", ("millisecond",)),
+    "s": ("time", "1", ("second", "sec")),
+    "min": ("time", "60", ("minute",)),
+    "h": ("time", "3600", ("hour", "hr")),
+    "d": ("time", "86400", ("day",)),
+    "week": ("time", "604800", ()),
+    "ml": ("volume", "1/1000", ("millilitre", "milliliter")),
+    "cl": ("volume", "1/100", ("centilitre", "centiliter")),
+    "l": ("volume", "1", ("litre", "liter")),
+    "cent": ("money", "1/100", ("penny", "pennie")),
+    "dollar": ("money", "1", ("usd",)),
+    "degree": ("angle", "1", ("deg",)),
+    "km/h": ("speed", "5/18", ("kmh", "kph", "kilometres per hour", "kilometers per hour", "km per hour")),
+    "m/s": ("speed", "1", ("metres per second", "meters per second", "m per second")),
+    "mph": ("speed", "1397/3125", ("miles per hour", "mi/h")),
+}
+UNITS: dict[str, tuple[str, Fraction]] = {
+    name: (dimension, Fraction(size)) for short, (dimension, size, more) in _UNITS.items() for name in (short, *more)
+}
+_POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
+
+
+@lru_cache(maxsize=1024)
+def unit_of(words: str) -> tuple[str, Fraction] | None:
+    """(dimension, size) of a unit's name, also squared, cubed or in the plural; None: not in the table."""
+    name = re.sub(r"\\(?:text|mathrm|rm)\b|[{}\\.]", " ", words)
+    name = re.sub(r"\s+", " ", name).strip()
+    power = 1
+    if match := re.fullmatch(r"(.+?)\s?\^?\s?([23])", name):
+        name, power = match.group(1).strip(), int(match.group(2))
+    if (first := name.split(" ", 1))[0].lower() in _POWERS and len(first) == 2:
+        name, power = first[1], _POWERS[first[0].lower()]
+    low = name if len(name) == 1 and name != "L" else name.lower()  # "M" or "S" alone is no metre and no second
+    found = UNITS.get(low) or (UNITS.get(low[:-1]) if len(low) > 3 and low.endswith("s") else None)
+    if found is None:
+        return None
+    return (found[0] if power == 1 else f"{found[0]}^{power}"), found[1] ** power
+
+
+@dataclass(frozen=True)
+class Number:
+    """A literal's exact value. `digits`: significant digits, where it was spelt as a decimal (else None)."""
+
+    value: Fraction
+    digits: int | None = None
+    places: int = 0
+
+    @property
+    def fine(self) -> bool:
+        """A decimal with digits enough to stand for a value that no decimal can spell."""
+        return self.digits is not None and self.digits >= FINE_DIGITS and self.places > 0
+
+
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d/])")
+_INTEGER = r"[+-]?\s*\d+"
+_DECIMAL = r"[+-]?\s*(?:\d+\.\d*|\.\d+|\d+)"
+_PLAIN = re.compile(_DECIMAL)
+_REPEATING = re.compile(r"([+-]?)\s*(\d*)\.(\d*)\\(?:overline|bar)\s*\{?(\d+)\}?")
+_SCIENTIFIC = re.compile(
+    rf"({_DECIMAL})\s*(?:[eE]|(?:\*|\\times|\\cdot|x)\s*10\s*(?:\^|\*\*)\s*)[{{(]?\s*([+-]?\s*\d+)\s*[}})]?"
+)
+_POWER_OF_TEN = re.compile(r"([+-]?)\s*10\s*(?:\^|\*\*)\s*[{(]?\s*([+-]?\s*\d+)\s*[})]?")
+_FRACTION = re.compile(rf"({_DECIMAL})\s*/\s*({_DECIMAL})")
+_FRAC = re.compile(r"([+-]?)\s*\\frac\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))")
+_MIXED = re.compile(
+    r"([+-]?)\s*(\d+)(?:\s+|\s*\\frac\s*|\s+and\s+|-)"
+    r"(?:(\d+)\s*/\s*(\d+)|\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}|(\d)\s*(\d)|(\d)\s*\{\s*(\d+)\s*\}|\{\s*(\d+)\s*\}\s*(\d))"
+)
+
+
+def _fraction(numerator: str, denominator: str) -> Fraction | None:
+    try:
+        return Fraction(numerator.replace(" ", "")) / Fraction(denominator.replace(" ", ""))
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _decimal(text: str, shift: int = 0) -> Number:
+    text = text.replace(" ", "")
+    value = Fraction(text + "0" if text.endswith(".") else text) * Fraction(10) ** shift
+    whole, _, part = text.lstrip("+-").partition(".")
+    digits = len((whole + part).strip("0")) if part.strip("0") else None
+    return Number(value, digits, len(part) - shift)
+
+
+def number(text: str) -> Number | None:
+    """The value of a text that is one literal (see the table), else None."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_LITERAL or not re.search(r"\d", text):
+        return None
+    if _PLAIN.fullmatch(text):  # the common case
+        return _decimal(text)
+    if _GROUPED.search(text):
+        text = _GROUPED.sub(lambda m: re.sub(r"[, ]", "", m.group()), text)
+        if _PLAIN.fullmatch(text):
+            return _decimal(text)
+    if match := _FRACTION.fullmatch(text):
+        value = _fraction(*match.groups())
+        return None if value is None else Number(value)
+    if match := _FRAC.fullmatch(text):
+        sign, top, top_digit, bottom, bottom_digit = match.groups()
+        value = _fraction(top or top_digit, bottom or bottom_digit)
+        return None if value is None else Number(-value if sign == "-" else value)
+    if match := _MIXED.fullmatch(text):
+        sign, whole, *parts = match.groups()
+        top, bottom = (int(part) for part in parts if part)
+        if ("frac" not in text and "/" not in text) or top >= bottom:
+            return None
+        value = int(whole) + Fraction(top, bottom)
+        return Number(-value if sign == "-" else value)
+    if match := _SCIENTIFIC.fullmatch(text):
+        exponent = int(match.group(2).replace(" ", ""))
+        return None if abs(exponent) > LARGEST_EXPONENT else _decimal(match.group(1), exponent)
+    if match := _POWER_OF_TEN.fullmatch(text):
+        exponent = int(match.group(2).replace(" ", ""))
+        if abs(exponent) > LARGEST_EXPONENT:
+            return None
+        value = Fraction(10) ** exponent
+        return Number(-value if match.group(1) == "-" else value)
+    if match := _REPEATING.fullmatch(text):
+        sign, whole, head, tail = match.groups()
+        period = Fraction(int(tail), (10 ** len(tail) - 1) * 10 ** len(head))
+        value = Fraction(int(whole or "0")) + Fraction(int(head or "0"), 10 ** len(head)) + period
+        return Number(-value if sign == "-" else value)
+    return None
+
+
+def rounds_to(exact: Fraction, decimal: Number) -> bool:
+    """Whether a decimal of at least six digits is the right rounding of a value that no decimal can spell.
+
+    0.333333 is 1/3; 0.33 is not. A value that a decimal does spell (1/8, 1/2^60) must be given exactly.
+    """
+    if not decimal.fine:
+        return False
+    rest = exact.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest > 1 and abs(exact - decimal.value) * 2 <= Fraction(1, 10**decimal.places)

@@ -1,0 +1,367 @@
+"""The process behind `symbolic`: reads two expressions with math-verify's parser and compares them without tolerance.
+
+Run as a script, alone: one JSON request a line on stdin, one JSON reply a line on stdout.
+
+Where math-verify's own comparison calls unequal things equal, this one differs:
+- it compares after rounding to 6 places or 15 digits, so 2^-60 equals 2^-61. Here rationals are exact, and two
+  constants are unequal as soon as their difference is proved nonzero at up to `DIGITS` digits;
+- its reader drops `_7` of `42_7` and the `^\\circ` of an angle, reads `1 2` as 3 and keeps decimals as floats: these
+  are rewritten or refused before it sees them;
+- its units list takes the letters h, m, s, c ... off the end, so `2c` equals 2: that step stays off.
+Equality is proved by sympy, or (for constants) holds to `DIGITS` digits, or (for formulas of analytic functions) holds
+to many digits at every one of `POINTS`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import signal
+import sys
+
+DIGITS = 400
+MOST_BITS = 200_000  # of an integer that is written out: towers such as 9^{9^9} stay unevaluated
+POINTS = ((3, 7), (-5, 3), (29, 4), (-101, 9), (10007, 3), (-99991, 7), (1, 89))
+
+
+class Refused(ValueError):
+    """The expression cannot be read or compared; the message says why."""
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+_PLAIN_FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp|max|min|gcd|lcm"
+
+
+def _close(text: str, start: int) -> int:
+    """The position of the bracket that closes the one at `start`, or -1."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] in "([{") - (text[position] in ")]}")
+        if depth == 0:
+            return position
+    return -1
+
+
+def _braced(text: str, mark: str, into: str) -> str:
+    """`mark(...)` as `into{...}`, for sqrt(x) and ^(x)."""
+    position = 0
+    while (found := text.find(mark + "(", position)) >= 0:
+        start = found + len(mark)
+        end = _close(text, start)
+        if end < 0:
+            break
+        text = f"{text[:found]}{into}{{{text[start + 1 : end]}}}{text[end + 1 :]}"
+        position = found + len(into)
+    return text
+
+
+def as_latex(text: str) -> str:
+    """Plain notation (`2*sqrt(3)`, `pi/4`, `x**2`, `10^-20`) as LaTeX, decimals as fractions, no number lost."""
+    text = text.replace("**", "^")
+    text = re.sub(r"(?<![a-zA-Z\\])sqrt(?![a-zA-Z])\s*", r"\\sqrt", text)
+    text = re.sub(rf"(?<![a-zA-Z\\])({_PLAIN_FUNCTIONS})(?![a-zA-Z])", r"\\\1 ", text)
+    text = re.sub(r"(?<![a-zA-Z\\])(pi|theta|alpha|beta|lambda)(?![a-zA-Z])", r"\\\1 ", text)
+    text = re.sub(r"(?<![a-zA-Z\\])(?:infinity|inf|oo)(?![a-zA-Z])", r"\\infty ", text)
+    text = re.sub(r"(?<=\d)(pi)(?![a-zA-Z])", r"\\\1 ", text)
+    text = re.sub(r"(?<=\d)sqrt(?![a-zA-Z])\s*", r"\\sqrt", text)
+    text = re.sub(r"\\sqrt\s+(?=[\[{(\d])", r"\\sqrt", text)
+    text = _braced(text, "\\sqrt", "\\sqrt")
+    text = re.sub(r"\^\s+", "^", text)
+    text = _braced(text, "^", "^")
+    text = re.sub(r"\^([+-]?\d+)", r"^{\1}", text)
+    text = re.sub(r"\^([+-][a-zA-Z])", r"^{\1}", text)
+    text = text.replace("*", r"\cdot ")
+    text = re.sub(r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?", r"(\\frac{\1 \\pi}{180})", text)
+    text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?", r"\\cdot \\frac{\\pi}{180}", text)
+    text = re.sub(r"(?<=[a-zA-Z}])_(\d)", r"_{\1}", text)
+    if re.search(r"\d\s+\d", text):
+        raise Refused("two numbers stand side by side")
+    if re.search(r"[\d)}]\s*_", text):
+        raise Refused("a subscript of a number")
+    if re.search(r"\\[lcd]?dots|\.\.|…", text):
+        raise Refused("dots leave its terms open")
+    return re.sub(r"(\d*)\.(\d+)", lambda m: f"\\frac{{{int(m[1] + m[2])}}}{{{10 ** len(m[2])}}}", text)
+
+
+_PARSED: dict[str, object] = {}
+
+
+def parse(text: str):
+    """A sympy expression, not evaluated yet."""
+    if text in _PARSED:
+        return _PARSED[text]
+    from latex2sympy2_extended.latex2sympy2 import NormalizationConfig
+    from math_verify import LatexExtractionConfig
+    from math_verify.parser import parse as read
+    from sympy import Basic, I, MatrixBase, Symbol
+
+    config = LatexExtractionConfig(
+        normalization_config=NormalizationConfig(
+            basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="none", equations=False
+        )
+    )
+    latex = as_latex(text)
+    found = read(f"$${latex}$$", [config], fallback_mode="no_fallback", parsing_timeout=None)
+    if len(found) != 1 or not isinstance(found[0], (Basic, MatrixBase)):
+        raise Refused(f"cannot be read as mathematics: {text[:60]!r}")
+    expression = found[0]
+    names = {symbol.name for symbol in expression.free_symbols}
+    if "i" in names and not names & {"j", "k", "n"}:
+        expression = expression.subs({s: I for s in expression.free_symbols if s.name == "i"})
+    expression = expression.xreplace({s: Symbol(s.name, real=True) for s in expression.free_symbols})
+    if len(_PARSED) > 2000:
+        _PARSED.clear()
+    _PARSED[text] = expression
+    return expression
+
+
+# --- comparing -----------------------------------------------------------------------------------------------------
+
+
+def _bits(expression) -> float:
+    """An upper bound of the bits of the integers that evaluating writes out; `Refused` above `MOST_BITS`."""
+    import sympy
+
+    if isinstance(expression, sympy.MatrixBase):
+        return max((_bits(entry) for entry in expression), default=0)
+    if isinstance(expression, sympy.Rational):
+        return expression.p.bit_length() + expression.q.bit_length()
+    if not isinstance(expression, sympy.Basic) or not expression.args:
+        return 4
+    inner = [_bits(argument) for argument in expression.args if isinstance(argument, (sympy.Basic, sympy.MatrixBase))]
+    size = sum(inner)
+    if isinstance(expression, sympy.Pow):
+        base, exponent = expression.args
+        if not exponent.free_symbols and not base.free_symbols:
+            power = abs(complex(exponent.evalf(20))) if inner[1] < 64 else 2.0**64
+            size = max(inner[0] * max(power, 1), inner[0] + inner[1])
+    elif isinstance(expression, (sympy.factorial, sympy.gamma)) and not expression.free_symbols:
+        value = abs(complex(expression.args[0].evalf(20))) if inner[0] < 64 else 2.0**64
+        size = value * 20
+    if size > MOST_BITS:
+        raise Refused("a number is too large to be written out")
+    return size
+
+
+def _numeric_zero(difference) -> bool | None:
+    """False: proved nonzero. True: zero to `DIGITS` digits. None: no number."""
+    import sympy
+
+    value = difference.evalf(15, maxn=DIGITS)
+    real, imaginary = value.as_real_imag()
+    for part in (real, imaginary):
+        if not isinstance(part, (sympy.Float, sympy.Integer, sympy.Rational)):
+            return None
+        if part in (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+            return None
+        if part != 0 and getattr(part, "_prec", 53) > 1:
+            return False
+    return True
+
+
+def _same_constant(a, b) -> bool:
+    import sympy
+
+    if a == b:
+        return True
+    if a.is_Rational and b.is_Rational:
+        return False
+    if not (a.is_finite is not False and b.is_finite is not False):
+        return False
+    difference = a - b
+    zero = _numeric_zero(difference)
+    if zero is False:
+        return False
+    simple = sympy.simplify(difference)
+    if simple.is_zero or simple.is_Rational:
+        return bool(simple == 0)
+    proved = simple.equals(0)
+    if proved is not None:
+        return bool(proved)
+    if zero is None:
+        raise Refused("its value cannot be computed")
+    return True
+
+
+def _same_formula(a, b) -> bool:
+    """Two expressions in the same symbols."""
+    import sympy
+
+    if a == b:
+        return True
+    difference = a - b
+    symbols = sorted(difference.free_symbols, key=lambda symbol: symbol.name)
+    if difference.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
+        return bool(sympy.simplify(difference) == 0)
+    tried = 0
+    for shift in range(len(POINTS)):
+        values = {
+            symbol: sympy.Rational(*POINTS[(shift + 3 * number) % len(POINTS)]) + number
+            for number, symbol in enumerate(symbols)
+        }
+        zero = _numeric_zero(difference.subs(values))
+        if zero is False:
+            return False
+        tried += zero is True
+    if sympy.simplify(difference) == 0:
+        return True
+    if difference.has(sympy.Abs, sympy.sign, sympy.floor, sympy.ceiling, sympy.Piecewise, sympy.Max, sympy.Min):
+        raise Refused("equal at every point tried, but not proved")
+    return tried >= 4
+
+
+def _same_power(a, b) -> bool | None:
+    """Two towers on the same integer base, by their exponents; None: not such a pair."""
+    import sympy
+
+    if a == b:
+        return True
+    if isinstance(a, sympy.Pow) and isinstance(b, sympy.Pow) and a.args[0] == b.args[0] and a.args[0].is_Integer:
+        return abs(a.args[0]) > 1 and same(a.args[1], b.args[1])
+    return None
+
+
+def same(a, b) -> bool:
+    """Whether two parsed expressions are equal."""
+    import sympy
+
+    matrices = [isinstance(x, (sympy.MatrixBase, sympy.MatrixExpr)) for x in (a, b)]
+    if any(matrices):
+        if not all(matrices):
+            return False
+        a, b = a.doit(), b.doit()
+        return a.shape == b.shape and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if a == b and isinstance(a, sympy.Expr):
+        return a is not sympy.nan
+    expressions = [isinstance(x, sympy.Expr) for x in (a, b)]
+    if not all(expressions):
+        if any(expressions):
+            return False
+        from math_verify.grader import verify
+
+        return bool(a == b or verify(a, b, timeout_seconds=None, raise_on_error=True))
+    try:
+        _bits(a), _bits(b)
+    except Refused:
+        tower = _same_power(a, b)
+        if tower is None:
+            raise
+        return tower
+    a, b = a.doit(), b.doit()
+    if sympy.nan in (a, b) or sympy.zoo in (a, b):
+        raise Refused("it has no finite value")
+    if a.free_symbols or b.free_symbols:
+        return _same_formula(a, b)
+    return _same_constant(a, b)
+
+
+def _rounded(a, b, places: int) -> bool:
+    """Whether two constants agree when rounded to `places`, and not both are decimals in full."""
+    import sympy
+
+    a, b = a.doit(), b.doit()
+    if a.free_symbols or b.free_symbols:
+        return False
+    for value in (a, b):
+        if value.is_Rational:
+            rest = value.q
+            for prime in (2, 5):
+                while rest % prime == 0:
+                    rest //= prime
+            if rest == 1:
+                continue
+        difference = sympy.Abs(a - b).evalf(places + 30)
+        return bool(difference.is_Float and difference * 2 * 10**places <= 1)
+    return False
+
+
+def equal(one: str, two: str, places: int) -> dict:
+    answer_read = False
+    try:
+        a = parse(one)
+        b = parse(two)
+        answer_read = True
+        found = same(a, b) or (places > 0 and _rounded(a, b, places))
+    except Refused as refusal:
+        return {"equal": False, "reason": str(refusal), "readable": answer_read}
+    return {"equal": found, "reason": "" if found else "the values differ"}
+
+
+def proportional(left: str, right: str, other_left: str, other_right: str) -> dict:
+    import sympy
+
+    try:
+        a, b, c, d = (parse(text) for text in (left, right, other_left, other_right))
+        for side in (a, b, c, d):
+            _bits(side)
+        one, two = (sympy.expand((x - y).doit()) for x, y in ((a, b), (c, d)))
+    except (Refused, TypeError) as refusal:
+        return {"equal": False, "reason": str(refusal), "readable": False}
+    if one == 0 or two == 0:
+        return {"equal": bool(one == two), "reason": "" if one == two else "the relations differ"}
+    if one.free_symbols != two.free_symbols:
+        return {"equal": False, "reason": "the relations differ"}
+    factor = sympy.simplify(one / two)
+    if factor.free_symbols or not factor.is_finite or factor == 0:
+        return {"equal": False, "reason": "the relations differ"}
+    return {"equal": True, "sign": 1 if factor.is_positive else -1}
+
+
+def read(text: str) -> dict:
+    import sympy
+
+    try:
+        expression = parse(text)
+        if isinstance(expression, sympy.Expr) and not expression.free_symbols:
+            try:
+                _bits(expression)
+            except Refused:
+                return {"equal": True}  # too large to write out, but a number
+            value = expression.doit()
+            if value.has(sympy.nan, sympy.zoo):
+                raise Refused("it has no finite value")
+    except Refused as refusal:
+        return {"equal": False, "reason": str(refusal), "readable": False}
+    return {"equal": True}
+
+
+def main() -> None:
+    """Answers requests until stdin ends. A request that outlives its seconds ends the process: see `symbolic`."""
+    limit = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    out = sys.stdout
+    sys.stdout = sys.stderr  # whatever a library prints is no reply
+    try:
+        import logging
+
+        import math_verify  # noqa: F401
+        import sympy  # noqa: F401
+
+        logging.disable(logging.CRITICAL)
+        sys.set_int_max_str_digits(0)
+        parse("1+x")  # builds the parser's tables
+    except Exception as error:
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=out, flush=True)
+        return
+    print(json.dumps({"ready": True}), file=out, flush=True)
+    actions = {"equal": equal, "proportional": proportional, "read": read}
+    for line in sys.stdin:
+        request = json.loads(line)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 0.5)
+        try:
+            reply = actions[request["do"]](*request["texts"])
+        except RecursionError:
+            reply = {"equal": False, "reason": "it is nested too deeply", "readable": False}
+        except MemoryError:
+            reply = {"equal": False, "reason": "memory limit reached while comparing", "settled": False}
+        except Exception as error:  # sympy's own faults, on whatever an answer may say
+            reply = {"equal": False, "reason": f"not comparable ({type(error).__name__}: {str(error)[:80]})"}
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(json.dumps(reply), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main()
