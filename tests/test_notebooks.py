@@ -102,7 +102,8 @@ def nbval(path: Path) -> tuple[int, str]:
     environment = {**os.environ, "PYTHONPATH": env.python_path()}
     environment.pop("MPLBACKEND", None)  # a kernel chooses its inline one where nothing else is set
     words = ["-m", "pytest", "--nbval", "--nbval-current-env", "-q", "-p", "no:cacheprovider", str(path)]
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    settings = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, *words], check=False, **settings)
     return done.returncode, done.stdout + done.stderr
 
 
