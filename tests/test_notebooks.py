@@ -101,7 +101,7 @@ def nbval(path: Path) -> tuple[int, str]:
     """Runs the notebook under nbval, every cell compared; the exit status and what was printed."""
     environment = {**os.environ, "PYTHONPATH": env.python_path()}
     environment.pop("MPLBACKEND", None)  # a kernel chooses its inline one where nothing else is set
-    words = ["-m", "pytest", "--nbval", "--nbval-current-env", "-q", "-p", "no:cacheprovider", str(path)]
+    words = ["-m", "pytest", "--nbval", "--nbval-current-env", "--color=no", "-q", "-p", "no:cacheprovider", str(path)]
     settings = {"cwd": ROOT, "env": environment, "capture_output": True, "text": True}
     done = subprocess.run([sys.executable, *words], check=False, **settings)
     return done.returncode, done.stdout + done.stderr
