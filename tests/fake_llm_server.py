@@ -1,6 +1,6 @@
 """A real HTTP server on 127.0.0.1 that speaks the OpenAI chat API and misbehaves as it is told.
 
-The model's name is the script: `ok`, `500x2+ok` (twice 500, then a reply) ... see `BEHAVIOURS`. `FakeServer` counts the
+The model's name is the script: `ok`, `500x2+ok` (twice 500, then a reply) ... see `behave`. `FakeServer` counts the
 requests and the most that were in work at once. Run as a program it serves until its standard input closes.
 """
 
@@ -102,11 +102,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def behave(self, behaviour: str, body: dict[str, Any]) -> None:
         text = f"You said: {body['messages'][-1]['content']}"
-        if behaviour == "ok":
-            if self.server.seconds:
-                time.sleep(self.server.seconds)
-            self.reply(200, completion(text))
-        elif behaviour == "echo-key":  # some servers put the key into their error text
+        if behaviour == "echo-key":  # some servers put the key into their error text
             self.reply(401, failure(f"Incorrect API key provided: {self.headers.get(KEY_HEADER)}", "invalid_api_key"))
         elif behaviour == "null":  # reasoning used the whole cap
             self.reply(200, completion(None, "length", reasoning="Let me think ...", usage=usage(11, 200)))
@@ -137,8 +133,12 @@ class Handler(BaseHTTPRequestHandler):
         elif behaviour == "drop":
             self.close_connection = True
             self.connection.close()
-        else:
+        elif behaviour.isdigit():
             self.reply(int(behaviour), failure(f"status {behaviour}"))
+        else:  # `ok`, and any real model's name
+            if self.server.seconds:
+                time.sleep(self.server.seconds)
+            self.reply(200, completion(text))
 
     def reply(self, status: int, body: dict[str, Any] | bytes, headers: dict[str, str] | None = None) -> None:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()

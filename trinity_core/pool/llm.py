@@ -183,6 +183,9 @@ class LiteLLMPool:
         """One request, charged to the budget; a good answer is on disk before its charge is settled."""
         litellm = load_litellm()
         arguments = dict(agent.parameters)
+        if provider_of(agent) in litellm.openai_compatible_providers:
+            # Without this, litellm drops `max_retries=0` for a third of them, and their client sends 3 requests for 1.
+            arguments["allowed_openai_params"] = [*arguments.get("allowed_openai_params", ()), "max_retries"]
         if key is None:
             arguments["trinity"] = {"source": self._source(provider_of(agent)), "replicate": replicate}
         async with self._slots[provider_of(agent)]:
