@@ -2,10 +2,10 @@
 
     P(agent a alone is right on question q) = sigmoid(theta(a, f, s) - difficulty(q) + private(a, q))
 
-with f, s the question's family and split, difficulty ~ N(0, s_d^2), private ~ N(0, s_p^2), both keyed by what they belong
-to. theta is the root of: mean over the questions of (f, s) = the agent's published score on f. So the mean is exact
-over the questions at hand, whatever their draws, and only the noise of single answers remains. One theta a split, so
-that no split is easier by the luck of its draws.
+with f, s the question's family and split, difficulty ~ N(0, s_d^2), private ~ N(0, s_p^2), both keyed by what they
+belong to. theta is the root of: mean over the questions of (f, s) = the agent's published score on f. So the mean is
+exact over the questions at hand, whatever their draws, and only the noise of single answers remains. One theta a split,
+so that no split is easier by the luck of its draws.
 
 Scores are read from `data/paper`. Where a family's table has no row of an agent, its score is assumed (`assumed: true`)
 by the rule of `assumed_score`, from a related task on which all agents have one.

@@ -9,15 +9,15 @@ private) is agent a's own chance on question q, and
               Worker next, or the Verifier where there is an answer that it would accept itself
     Verifier  accepts a right or a wrong answer with its own rates, linear in p; a REVISE names a fault with chance p
 
-The gain of a plan is that of the last plan which the Worker can read, whoever said it; a diagnosis counts where it is the
-last verdict and the answer that it was about is wrong (the fault it names is then there to be found).
+The gain of a plan is that of the last plan which the Worker can read, whoever said it; a diagnosis counts where it is
+the last verdict and the answer that it was about is wrong (the fault it names is then there to be found).
 
 The pool gets nothing but the messages, as any LLM: role, question, notes, plan and latest answer are read from the
 prompt. The question is found by its text among those it was given. An answer's correctness is known for the closed set
 of `solutions`; any other text goes through the real checker.
 
-Draws are keyed by (seed, question, agent, role, replicate), never by order. The same key gives the same draw in whatever
-transcript, so a plan can turn wrong into right but never right into wrong.
+Draws are keyed by (seed, question, agent, role, replicate), never by order. The same key gives the same draw in
+whatever transcript, so a plan can turn wrong into right but never right into wrong.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ class SimulatedPool:
         self.targets: dict[tuple[str, str], Target] = read_targets(_entries(config["agents"]), config["scores"])
         for family in families:
             if (self.agents[0].name, family) not in self.targets:
-                raise PoolError(
-                    f"no `scores` for the family {family!r} of {self.questions[0].id}; add its table's column"
-                )
+                raise PoolError(f"no `scores` for the questions' family {family!r}; add its table and column")
         self._tokens = output_tokens(self.agents, config["tokens"], families)
         self._calibrate()
         self._case = lru_cache(CACHED_PROMPTS)(read_case)
@@ -152,7 +150,7 @@ class SimulatedPool:
         return 1.0 / (1.0 + exp(-z)) if z > -700 else 0.0
 
     def reply(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
-        """The agent's message. A prompt that is not one of the roles', or an unknown question, gives an error message."""
+        """The agent's message; an error message where the prompt is not one of the roles' or the question unknown."""
         who = check_agent(self, agent)
         try:
             case = self._case(*(message["content"] for message in messages))

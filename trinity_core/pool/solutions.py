@@ -67,12 +67,14 @@ DIAGNOSIS = {
     "text": "The part about {a} was not applied correctly; redo it from {b}.",
     "code": "It fails on a small case; see how it treats {a} and {b}.",
 }
-DULL = frozenset(
-    "about after again answer asked before being between choose could does each exactly exercise following from "
-    "function give given have here into list many most much must names need other option over please question return "
-    "returns same show single solve some such take tell than that their them then there these they this those thus two "
-    "under using what when where which while whose with word words work would write your first last number numbers".split()
-)
+DULL_WORDS = """
+about after again answer asked before being between choose could does each exactly exercise following from
+function give given have here into list many most much must names need other option over please question
+return returns same show single solve some such take tell than that their them then there these they this
+those thus two under using what when where which while whose with word words work would write your first last
+number numbers
+"""
+DULL = frozenset(DULL_WORDS.split())  # never worth pointing at
 
 
 @dataclass(frozen=True)
