@@ -8,6 +8,8 @@ _HOMES = {
     "questions": ("FAMILIES", "load_questions"),
     "checkers": ("check_answer", "check_reference"),
     "errors": ("DataError",),
+    "heldout": ("load_heldout",),
+    "benchmarks": ("load_benchmark",),
 }
 __all__ = [name for names in _HOMES.values() for name in names]
 

@@ -108,10 +108,8 @@ def rlpr(row: Row) -> Draft:
     text, reference = asked[-1].strip(), text_of(reward, "ground_truth")
     lettered = re.fullmatch("[A-J]", reference) and re.search(rf"(^|\s)\(?{reference}[.):]\s", text)
     kind: AnswerKind = "choice" if lettered else "math" if re.search(r"[\\^]", reference) else "text"
-    extra = row.get("extra_info")
-    source = extra.get("index", extra.get("id")) if isinstance(extra, dict) else None
     meta = {name: row[name] for name in ("data_source", "ability") if row.get(name)}
-    return Draft(None if source is None else str(source), text, kind, reference, meta)
+    return Draft(None, text, kind, reference, meta)  # extra_info has an index, but not one that is unique by contract
 
 
 def livecodebench(row: Row) -> Draft:

