@@ -18,6 +18,10 @@ def blobs(gap: float, *, classes: int = 4, each: int = 30, d: int = 12, seed: in
     return X.astype(np.float32), y
 
 
+def accuracy_of(scores, questions=480) -> sep.Accuracy:
+    return sep.Accuracy(np.asarray(scores, dtype=float), questions, test_per_train=0.25, chance=0.25)
+
+
 # --- closed forms ---
 def test_scatter_adds_up_to_the_covariance():
     X, y = blobs(2.0)
@@ -58,6 +62,13 @@ def test_index_reaches_both_ends(gap, index):
     y = np.repeat([0, 1], 2)
     X = np.array([[-1.0], [1.0], [-1.0], [1.0]]) if gap == 0 else y[:, None] * gap
     assert sep.separability_index(X, y) == pytest.approx(index)
+
+
+def test_effective_dimensions_of_round_and_flat_clouds():
+    X, y = blobs(3.0, each=5000, d=6)
+    assert sep.effective_dimensions(X, y) == pytest.approx(6, rel=0.01)
+    flat = X * np.array([1, 1, 1, 1e-3, 1e-3, 1e-3])
+    assert sep.effective_dimensions(flat, y) == pytest.approx(3, rel=0.01)
 
 
 # --- accuracy ---
@@ -115,12 +126,48 @@ def test_more_training_questions_help():
     assert curve["mean"].iloc[1] > curve["mean"].iloc[0] + 0.1
 
 
+def test_layers_and_positions_keep_their_places():
+    X, y = blobs(6.0)
+    grid = np.random.default_rng(9).standard_normal((len(y), 3, 2, X.shape[1]))
+    grid[:, 2, 1] = X
+    found = sep.accuracy_by_layer(sep.svm(), grid, y, sep.stratified_splits(y, repeats=1, seed=0))
+    assert found.shape == (3, 2)
+    assert found[2, 1] > 0.98 and np.sort(found.ravel())[-2] < 0.5
+
+
+def test_average_is_split_by_split_and_refuses_other_splits():
+    runs = [accuracy_of([0.8, 1.0]), accuracy_of([0.6, 0.8])]
+    assert np.allclose(sep.average(runs).scores, [0.7, 0.9])
+    with pytest.raises(ValueError, match=r"\[2, 3\] splits"):
+        sep.average([runs[0], accuracy_of([1, 1, 1])])
+
+
 # --- splits ---
 def test_stratified_splits_test_each_question_once_a_repeat():
     y = np.repeat(["a", "b"], [40, 20])
     splits = sep.stratified_splits(y, folds=5, repeats=3, seed=0)
     assert np.array_equal(np.bincount(np.concatenate([test for _, test in splits])), np.full(60, 3))
     assert all(not set(train) & set(test) and (y[test] == "b").sum() == 4 for train, test in splits)
+
+
+def test_sentences_follow_the_interval():
+    found = {"a": accuracy_of([0.9, 0.8] * 5), "b": accuracy_of([0.7, 0.61] * 5), "c": accuracy_of([0.8, 0.9] * 5)}
+    assert sep.in_words(found, "a", "b").startswith("a is above b (+0.20, 95 % interval +0.1")
+    assert sep.in_words(found, "b", "a").startswith("b is below a (-0.20, ")
+    assert sep.in_words(found, "a", "c").startswith("a is not told apart from c (+0.00, ")
+
+
+def test_several_representations_at_once_are_the_same_as_one_by_one():
+    X, y = blobs(1.5)
+    splits = sep.stratified_splits(y, repeats=1, seed=0)
+    found = sep.evaluate_all({"X": (sep.svm(), [X]), "twice": (sep.svm(), [X, -X])}, y, splits)
+    assert np.array_equal(found["X"].scores, sep.evaluate(sep.svm(), X, y, splits).scores)
+    assert np.allclose(found["twice"].scores, found["X"].scores)
+
+
+def test_rare_labels_are_marked():
+    assert sep.folds_for(["a", "b", "a", "b", "b"], 5) == 2
+    assert list(sep.enough(["a", "b", "a", "c", "c", "a"], 2)) == [True, False, True, True, True, True]
 
 
 def test_group_splits_never_share_a_group():
@@ -153,31 +200,39 @@ def test_wilson_against_a_known_value_and_at_both_ends():
     assert sep.wilson(0.0, 480)[0] == 0.0
 
 
-def test_interval_of_perfect_splits_has_width():
-    perfect = sep.Accuracy(np.ones(50), questions=480, test_per_train=0.25, chance=0.25)
+def test_interval_of_perfect_splits_has_width_and_one_error_leaves_out_certainty():
+    perfect, nearly = accuracy_of(np.ones(50)), accuracy_of([1.0] * 9 + [0.98])
     assert perfect.std == 0
     assert 0.99 < perfect.low < 1.0 == perfect.high
+    assert nearly.low < perfect.low and nearly.mean < nearly.high < 1.0
 
 
-def test_interval_does_not_shrink_with_mere_repeats():
-    """Ten times the splits over the same questions: the naive width falls by sqrt(10), the corrected one hardly."""
-    scores = np.random.default_rng(0).normal(0.8, 0.04, 50)
-    once = sep.Accuracy(scores[:10], questions=480, test_per_train=0.25, chance=0.25)
-    half = [sep.resampled_half_width(np.tile(scores[:10], k), 0.25) for k in (1, 10)]
-    assert half[1] > 0.7 * half[0]
-    assert once.low <= once.mean - half[0] + 1e-12
+def test_interval_follows_the_spread_of_the_splits_but_never_beats_the_number_of_questions():
+    calm, wild = accuracy_of([0.79, 0.81] * 5), accuracy_of([0.7, 0.9] * 5)
+    z = sep.t_quantile(10)
+    assert calm.interval == pytest.approx(sep.wilson(0.8, 480, z))
+    half = z * np.sqrt(sep.resampled_variance(wild.scores, 0.25))
+    assert (wild.high - wild.low) / 2 == pytest.approx(half, rel=0.1)
+    assert wild.high - wild.low > 2 * (calm.high - calm.low)
+
+
+def test_variance_does_not_shrink_with_mere_repeats():
+    """Ten times the splits over the same questions: a naive variance falls tenfold, the corrected one hardly."""
+    scores = np.random.default_rng(0).normal(0.8, 0.04, 10)
+    once, often = (sep.resampled_variance(np.tile(scores, k), 0.25) for k in (1, 10))
+    assert once > often > 0.6 * once
 
 
 def test_difference_is_paired_and_never_of_zero_width():
-    a = sep.Accuracy(np.array([0.9, 0.8, 0.95, 0.85]), 100, 0.25, 0.25)
-    b = sep.Accuracy(a.scores - [0.10, 0.11, 0.10, 0.11], 100, 0.25, 0.25)
+    a = accuracy_of([0.9, 0.8, 0.95, 0.85], 100)
+    b = accuracy_of(a.scores - [0.10, 0.11, 0.10, 0.11], 100)
     gap, low, high = sep.difference(a, b)
     assert gap == pytest.approx(0.105)
     assert 0.09 < low < gap < high < 0.12
     gap, low, high = sep.difference(a, a)
     assert gap == 0 and low < -0.02 and high > 0.02
     with pytest.raises(ValueError, match="4 and 3 splits"):
-        sep.difference(a, sep.Accuracy(np.ones(3), 100, 0.25, 0.25))
+        sep.difference(a, accuracy_of(np.ones(3), 100))
 
 
 # --- pictures ---

@@ -15,8 +15,8 @@ mean or scale of a test question reaches the fit. The interval is ours (see `Acc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,6 +85,12 @@ def fisher_ratio(X: np.ndarray, y: Sequence) -> float:
     return float(np.trace(np.linalg.solve(within, between)))
 
 
+def effective_dimensions(X: np.ndarray, y: Sequence) -> float:
+    """tr(S_W)^2 / tr(S_W^2): how many equally strong directions the within-class variance is worth, 1 to d."""
+    _, within = scatter(X, y)
+    return float(np.trace(within) ** 2 / (within**2).sum())
+
+
 # --- splits ---
 def stratified_splits(y: Sequence, *, folds: int = 5, repeats: int = 10, seed: int) -> Splits:
     """`folds * repeats` (train, test) index pairs; every fold holds each class in proportion."""
@@ -124,6 +130,17 @@ def group_splits(y: Sequence, groups: Sequence, *, folds: int = 5, repeats: int 
     return splits
 
 
+def enough(y: Sequence, least: int) -> np.ndarray:
+    """Mask of the questions whose label at least `least` questions share: rarer ones cannot be split into folds."""
+    _, number, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return counts[number] >= least
+
+
+def folds_for(y: Sequence, most: int) -> int:
+    """As many folds as the rarest label has questions, at most `most`."""
+    return min(most, int(np.unique(y, return_counts=True)[1].min()))
+
+
 # --- models ---
 def svm(kernel: str = "linear"):
     """The paper's classifier: standardise, then an SVM (`linear` or `rbf`) with scikit-learn's defaults."""
@@ -143,7 +160,7 @@ def bag_of(pieces: str):
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
-    from sklearn.svm import SVC
+    from sklearn.svm import LinearSVC
 
     if pieces == "words":
         counter = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]")
@@ -151,7 +168,7 @@ def bag_of(pieces: str):
         counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 3))
     else:
         raise ValueError(f"unknown pieces {pieces!r}; choose words or characters")
-    return make_pipeline(counter, SVC(kernel="linear"))
+    return make_pipeline(counter, LinearSVC(random_state=0))  # sparse solver: far faster than SVC here
 
 
 def length_features(texts: Sequence[str]) -> np.ndarray:
@@ -164,10 +181,11 @@ def length_features(texts: Sequence[str]) -> np.ndarray:
 class Accuracy:
     """Accuracy over repeated splits. `mean` and `std` (over splits) are what the paper prints; `low`, `high` are ours.
 
-    The splits share questions, so std / sqrt(splits) would be far too small. The 95 % interval is the wider of two:
-    the corrected resampled t of Nadeau and Bengio (2003), with variance (1/J + n_test/n_train) std^2 over J splits,
-    which sees that another training set would fit another model; and Wilson's binomial interval with the number of
-    *questions* (not of predictions), which stays honest when every split is perfect and std is 0.
+    The splits share questions, so std / sqrt(splits) would be far too small. The variance is Nadeau and Bengio's
+    (2003), (1/J + n_test/n_train) std^2 over J splits: it allows for another training set fitting another model. A
+    symmetric interval around an accuracy near 1 would then reach past 1, so the 95 % interval is Wilson's, for as many
+    independent questions as have that variance, at most the questions tested. It has width when every split is
+    perfect, and leaves out 1 when there were errors.
     """
 
     scores: np.ndarray  # (splits,) share right
@@ -184,37 +202,40 @@ class Accuracy:
         return float(self.scores.std(ddof=1))
 
     @property
+    def interval(self) -> tuple[float, float]:
+        variance = resampled_variance(self.scores, self.test_per_train)
+        independent = self.mean * (1 - self.mean) / variance if variance > 0 else self.questions
+        return wilson(self.mean, min(self.questions, independent), t_quantile(len(self.scores)))
+
+    @property
     def low(self) -> float:
-        return min(wilson(self.mean, self.questions)[0], max(0.0, self.mean - self._resampled()))
+        return self.interval[0]
 
     @property
     def high(self) -> float:
-        return max(wilson(self.mean, self.questions)[1], min(1.0, self.mean + self._resampled()))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        return self.low, self.high
-
-    def _resampled(self) -> float:
-        return resampled_half_width(self.scores, self.test_per_train)
+        return self.interval[1]
 
     def __str__(self) -> str:
         return f"{self.mean:.3f} ± {self.std:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def wilson(share: float, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's 95 % interval of a binomial share of `count` draws."""
+def wilson(share: float, count: float, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's interval of a binomial share of `count` draws; `z` standard errors wide, 95 % by default."""
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z * math.sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
     return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))
 
 
-def resampled_half_width(scores: np.ndarray, test_per_train: float) -> float:
-    """Half the 95 % corrected resampled t-interval (Nadeau and Bengio 2003) of scores over overlapping splits."""
+def resampled_variance(scores: np.ndarray, test_per_train: float) -> float:
+    """Variance of the mean of scores over overlapping splits, corrected (Nadeau and Bengio 2003)."""
+    return float(scores.var(ddof=1) * (1 / len(scores) + test_per_train))
+
+
+def t_quantile(splits: int) -> float:
+    """Half the width of a 95 % interval in standard errors, when the variance comes from `splits` scores."""
     from scipy.stats import t
 
-    variance = scores.var(ddof=1) * (1 / len(scores) + test_per_train)
-    return float(t.ppf(0.975, len(scores) - 1) * math.sqrt(variance))
+    return float(t.ppf(0.975, splits - 1))
 
 
 def evaluate(model, inputs: Sequence | np.ndarray, y: Sequence, splits: Splits) -> Accuracy:
@@ -250,22 +271,50 @@ def difference(a: Accuracy, b: Accuracy) -> tuple[float, float, float]:
     if len(a.scores) != len(b.scores) or not math.isclose(a.test_per_train, b.test_per_train):
         raise ValueError(f"{len(a.scores)} and {len(b.scores)} splits cannot be paired; evaluate both on the same ones")
     gap = a.mean - b.mean
-    if (half := resampled_half_width(a.scores - b.scores, a.test_per_train)) > 0:
+    variance = resampled_variance(a.scores - b.scores, a.test_per_train)
+    if (half := t_quantile(len(a.scores)) * math.sqrt(variance)) > 0:
         return gap, gap - half, gap + half
     low = gap - math.hypot(a.mean - a.low, b.high - b.mean)
     return gap, low, gap + math.hypot(a.high - a.mean, b.mean - b.low)
 
 
+def accuracy_by_layer(model, grid: np.ndarray, y: Sequence, splits: Splits) -> np.ndarray:
+    """Mean accuracy `(layers, positions)` of `model` on each part of `grid (questions, layers, positions, d)`."""
+    _, layers, positions, _ = grid.shape
+    means = [evaluate(model, grid[:, i, j], y, splits).mean for i in range(layers) for j in range(positions)]
+    return np.array(means).reshape(layers, positions)
+
+
+def average(runs: Sequence[Accuracy]) -> Accuracy:
+    """One accuracy from several over the same splits (say, several seeds of random weights), averaged by split."""
+    if len({len(run.scores) for run in runs}) != 1:
+        raise ValueError(f"runs over {[len(run.scores) for run in runs]} splits cannot be averaged; use the same ones")
+    return replace(runs[0], scores=np.mean([run.scores for run in runs], axis=0))
+
+
+def in_words(found: Mapping[str, Accuracy], a: str, b: str) -> str:
+    """How representation `a` compares with `b`, with the difference and its interval."""
+    gap, low, high = difference(found[a], found[b])
+    word = "above" if low > 0 else "below" if high < 0 else "not told apart from"
+    return f"{a} is {word} {b} ({gap:+.2f}, 95 % interval {low:+.2f} to {high:+.2f})"
+
+
+def evaluate_all(sources: Mapping[str, tuple], y: Sequence, splits: Splits) -> dict[str, Accuracy]:
+    """`evaluate` for several representations: name -> (model, list of inputs); several inputs are averaged."""
+    return {
+        name: average([evaluate(model, x, y, splits) for x in inputs]) for name, (model, inputs) in sources.items()
+    }
+
+
 def shuffled(model, X: np.ndarray, y: Sequence, *, folds: int = 5, permutations: int = 10, seed: int) -> Accuracy:
     """The negative control: the same accuracy after the labels are permuted, `folds` splits for each permutation."""
     rng = np.random.default_rng(seed)
-    runs = []
+    runs: list[Accuracy] = []
     for _ in range(permutations):
         permuted = rng.permutation(np.asarray(y))
         splits = stratified_splits(permuted, folds=folds, repeats=1, seed=int(rng.integers(2**31)))
         runs.append(evaluate(model, X, permuted, splits))
-    scores = np.concatenate([run.scores for run in runs])
-    return Accuracy(scores, runs[0].questions, runs[0].test_per_train, runs[0].chance)
+    return replace(runs[0], scores=np.concatenate([run.scores for run in runs]))
 
 
 def learning_curve(
