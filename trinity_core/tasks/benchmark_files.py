@@ -45,7 +45,7 @@ def fetch(name: str, split: str) -> Path:
         consent = " It is gated: accept its terms on the hub and set HF_TOKEN." if benchmark.gated else ""
         raise HubError(
             f"cannot fetch {file} of the {benchmark.kind} {repository} (revision {revision}) from the hub: "
-            f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0]}.{consent} "
+            f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0].rstrip('.')}.{consent} "
             f"Without network, download the file elsewhere and name it with path= (--path FILE)"
         ) from error
 
