@@ -172,13 +172,11 @@ def normal(*key: str | int) -> float:
     return NORMAL.inv_cdf(max(float(uniforms(1, *key)[0]), 2.0**-54))
 
 
-def draw_terms(
-    agents: Sequence[Agent], questions: Sequence[Question], assumptions: Assumptions, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """(difficulty (n,), private (L, n)) in logits, each keyed by (seed, question) and (seed, agent, question)."""
+def draw_terms(agents: Sequence[Agent], questions: Sequence[Question], seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Standard normal (difficulty (n,), private (L, n)), keyed by (seed, question) and (seed, agent, question)."""
     difficulty = np.array([normal("difficulty", seed, question.id) for question in questions])
     private = np.array([[normal("private", seed, agent.name, q.id) for q in questions] for agent in agents])
-    return assumptions.difficulty_sd * difficulty, assumptions.private_sd * private
+    return difficulty, private
 
 
 def solve_abilities(targets: np.ndarray, difficulty: np.ndarray, private: np.ndarray) -> np.ndarray:
@@ -194,6 +192,25 @@ def solve_abilities(targets: np.ndarray, difficulty: np.ndarray, private: np.nda
         below = sigmoid(middle[:, None] + offset).mean(axis=1) < targets
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return (low + high) / 2
+
+
+def calibrated_logits(
+    agents: Sequence[Agent],
+    questions: Sequence[Question],
+    terms: tuple[np.ndarray, np.ndarray],
+    assumptions: Assumptions,
+    targets: Mapping[tuple[str, str], Target],
+) -> tuple[np.ndarray, dict[tuple[str, str], np.ndarray]]:
+    """(logits (L, n) of every agent's own chance, theta (L,) of each (family, split)), from `draw_terms`' normals."""
+    difficulty, private = assumptions.difficulty_sd * terms[0], assumptions.private_sd * terms[1]
+    logits, abilities = np.empty(private.shape), {}
+    for family, split in dict.fromkeys((q.family, q.split) for q in questions):
+        rows = [n for n, q in enumerate(questions) if (q.family, q.split) == (family, split)]
+        scores = np.array([targets[agent.name, family].value for agent in agents])
+        theta = solve_abilities(scores, difficulty[rows], private[:, rows])
+        abilities[family, split] = theta
+        logits[:, rows] = theta[:, None] - difficulty[rows] + private[:, rows]
+    return logits, abilities
 
 
 def output_tokens(agents: Sequence[Agent], columns: Any, families: Sequence[str]) -> dict[tuple[str, str], float]:

@@ -28,17 +28,16 @@ from functools import lru_cache
 from math import exp, inf
 from typing import Any, Literal
 
-import numpy as np
-
 from trinity_core.draws import uniforms
 from trinity_core.pool.base import PoolError, check_agent, check_keys, read_agents
 from trinity_core.pool.calibration import (
     Target,
+    calibrated_logits,
     draw_terms,
     output_tokens,
     read_assumptions,
     read_targets,
-    solve_abilities,
+    sigmoid,
 )
 from trinity_core.pool.prompts import Case, read_case
 from trinity_core.pool.solutions import kept, sayings, spread
@@ -69,7 +68,7 @@ class SimulatedPool:
 
     `config` is the mapping of a pool file (see data/pools/paper7.yaml), `questions` those that it will be asked; their
     order does not matter. `abilities[family, split]` is theta (L,), `chances` p (L, n) in the order of `questions`,
-    `targets` the scores that were met. PoolError names a bad key, value, cell or question.
+    `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value, cell or question.
     """
 
     def __init__(self, config: Mapping[str, Any], questions: Sequence[Question], seed: int = 0) -> None:
@@ -86,7 +85,12 @@ class SimulatedPool:
             if (self.agents[0].name, family) not in self.targets:
                 raise PoolError(f"no `scores` for the questions' family {family!r}; add its table and column")
         self._tokens = output_tokens(self.agents, config["tokens"], families)
-        self._calibrate()
+        self.terms = draw_terms(self.agents, self.questions, self.seed)
+        self.logits, self.abilities = calibrated_logits(
+            self.agents, self.questions, self.terms, self.assumptions, self.targets
+        )
+        self.chances = sigmoid(self.logits)
+        self._logits, self._chances = self.logits.tolist(), self.chances.tolist()  # floats: quicker one at a time
         self._case = lru_cache(CACHED_PROMPTS)(read_case)
 
     def _say_all(self) -> None:
@@ -103,20 +107,6 @@ class SimulatedPool:
             shares = spread(self.assumptions.first_slip, len(says.wrong))
             self._known[question.text.strip()] = _Known(place, question, says, correct, good, fault, shares)
         self._place = {question.id: place for place, question in enumerate(self.questions)}
-
-    def _calibrate(self) -> None:
-        difficulty, private = draw_terms(self.agents, self.questions, self.assumptions, self.seed)
-        logits = np.empty(private.shape)
-        self.abilities: dict[tuple[str, str], np.ndarray] = {}
-        for family, split in dict.fromkeys((q.family, q.split) for q in self.questions):
-            rows = [n for n, q in enumerate(self.questions) if (q.family, q.split) == (family, split)]
-            scores = np.array([self.targets[agent.name, family].value for agent in self.agents])
-            theta = solve_abilities(scores, difficulty[rows], private[:, rows])
-            self.abilities[family, split] = theta
-            logits[:, rows] = theta[:, None] - difficulty[rows] + private[:, rows]
-        self.logits = logits
-        self.chances = 1.0 / (1.0 + np.exp(-logits))
-        self._logits, self._chances = logits.tolist(), self.chances.tolist()  # floats: far quicker one at a time
 
     def probability(
         self, agent: int, question: Question | str, *, plan: Plan | None = None, diagnosed: bool = False
