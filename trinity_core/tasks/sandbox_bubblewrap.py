@@ -43,13 +43,14 @@ CLONE3, CLONE_THREAD, X32 = 435, 0x10000, 0x40000000
 LOOK = """
 import os, sys
 def look():
+    import typing, _ctypes, encodings.idna  # the library can be read after leaving root
     try:
         os.fork()
     except OSError as error:
         forks = False
     else:
         forks = True
-    return {"uid": os.getuid(), "python": sys.version, "forks": forks}
+    return {"uid": os.getuid(), "python": sys.version, "forks": forks, "parent": os.getppid()}
 """
 
 
@@ -77,7 +78,8 @@ class Bubblewrap:
         command += ["--unshare-cgroup-try", "--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv"]
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
-        command += [*_file_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+        command += [*_file_system(), "--proc", "/proc", "--remount-ro", "/proc"]
+        command += ["--dev", "/dev", "--remount-ro", "/dev"]
         if self.version >= (0, 7):
             command += ["--perms", "1777", "--size", str(limits.disk << 20), "--tmpfs", "/tmp"]
         else:  # it cannot limit a tmpfs: none to write into, then
@@ -106,6 +108,8 @@ def _file_system() -> list[str]:
         hidden = any(folder.is_relative_to(secret) for secret in secrets)
         if hidden or not any(folder.is_relative_to(other) for other in system):
             shown.append(folder)
+            for parent in reversed(folder.parents[:-1]):  # else made as closed as the home folder itself
+                arguments += ["--dir", str(parent)]
     for folder in shown:
         arguments += ["--ro-bind", str(folder), str(folder)]
         for secret in secrets:
@@ -150,27 +154,36 @@ def _try(path: str | None) -> tuple[Bubblewrap | None, str]:
     if path is None:
         return None, "bubblewrap is not installed"
     reason = ""
-    for way in ("root", "user") if os.geteuid() == 0 else ("user",):
+    for way in _ways():
         bubblewrap = Bubblewrap(path, way)
         version = ".".join(map(str, bubblewrap.version))
         found = look_from_inside(bubblewrap)
-        if "error" not in found and found["uid"] and found["python"] == sys.version:
+        if not found["error"] and found["uid"] and found["python"] == sys.version and found["parent"] == 1:
             if not found["forks"] or platform.machine() not in ARCHITECTURES:
                 return bubblewrap, version
             found = {"error": "system calls are not filtered"}
-        reason = reason or f"bubblewrap {version} does not work on this machine ({found.get('error', found)})"
+        reason = reason or f"bubblewrap {version} does not work on this machine ({found['error'] or found})"
     return None, reason
 
 
+def _ways() -> tuple[str, ...]:
+    """The system's root must become another user: in a user name space it would still own the kernel's settings."""
+    if os.geteuid() != 0:
+        return ("user",)
+    mapped = Path("/proc/self/uid_map").read_text().split()[:2]
+    return ("root",) if mapped == ["0", "0"] else ("root", "user")  # in a container, root may be an ordinary user
+
+
 def look_from_inside(bubblewrap: Bubblewrap) -> dict[str, Any]:
-    """User, Python version and whether processes start, as seen in the sandbox; `error` where it does not start."""
+    """User, Python version, parent, whether processes start: as a child in the sandbox sees it; or the `error`."""
     request = {"source": LOOK, "entry_point": "look", "plain": False}
     with Run(Limits(), bubblewrap, system_call_filter(platform.machine())) as run:
         calls, replies = run.write(b'["list", ["list"], ["dict"]]\n'), run.read(1 << 16)
         run.start("serve", request, calls, replies)
         ended = run.finish(until=replies)
+        lines = ended.output[replies].decode(errors="replace").splitlines()
         try:
-            return decode(json.loads(ended.output[replies].splitlines()[2])[1])
-        except (LookupError, ValueError):
-            words = ended.output[run.errors[0]].decode(errors="replace").strip().splitlines()
+            return {"error": None} | decode(json.loads(lines[2])[1])
+        except (LookupError, ValueError, TypeError):
+            words = lines[1:] or ended.output[run.errors[0]].decode(errors="replace").strip().splitlines()
             return {"error": words[-1] if words else f"status {ended.codes[0]}"}

@@ -164,6 +164,9 @@ class Run:
         else:
             self._folders.append(tempfile.TemporaryDirectory(prefix="trinity-code-", ignore_cleanup_errors=True))
             folder = self._folders[-1].name
+        for end in (stdin, stdout):
+            if end is not None:  # so that another user may open it again, as /dev/stdin
+                os.fchmod(end, 0o666)
         self.errors.append(self.read(limits.output))
         process = subprocess.Popen(
             command,
@@ -212,7 +215,10 @@ class Run:
                             selector.unregister(ours)
                             self._close(ours)
                         continue
-                    chunk = os.read(ours, 1 << 16)
+                    try:
+                        chunk = os.read(ours, 1 << 16)
+                    except BlockingIOError:  # the code has opened the other end of its own pipe and was faster
+                        continue
                     self._chunks[ours].append(chunk)
                     seen[ours] += len(chunk)
                     if seen[ours] > self._limits[ours]:
