@@ -2,17 +2,18 @@
 
 A schedule says who acts in which role at each turn, e.g. Worker, Verifier, Worker, Verifier, Worker. Whether it ends
 with a right answer depends on a rollout's past only through a small state: the latest answer (none, wrong, right), the
-last verdict on it (none, REVISE, REVISE with a fault named) and the last plan (none, general, concrete). So its chance is
-found by carrying the distribution over these 27 states from turn to turn, for all questions at once: no sampling.
+last verdict on it (none, REVISE, REVISE with a fault named) and the last plan (none, general, concrete). So its chance
+is found by carrying the distribution over these 27 states from turn to turn, for all questions at once: no sampling.
 
-The sweep asks where coordination pays: abilities are solved again for every setting, so the single agents score the same
-everywhere and only how they differ (s_p), what a plan is worth and what a verdict is worth change.
+The sweep asks where coordination pays: abilities are solved again for every setting, so the single agents score the
+same everywhere and only how they differ (s_p), what a plan is worth and what a verdict is worth change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,19 @@ class World:
     families: np.ndarray
     assumptions: Assumptions
 
-    @property
-    def names(self) -> list[str]:
-        return list(dict.fromkeys(self.families.tolist()))
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Each family's places among the questions, in order of appearance."""
+        return {name: np.flatnonzero(self.families == name) for name in dict.fromkeys(self.families.tolist())}
+
+    @cached_property
+    def single(self) -> np.ndarray:
+        """What each agent scores alone, (L, families)."""
+        return self.scores(sigmoid(self.logits))
 
     def scores(self, values: np.ndarray) -> np.ndarray:
         """Means over each family's questions: values (..., n) -> (..., families)."""
-        return np.stack([values[..., self.families == name].mean(axis=-1) for name in self.names], axis=-1)
+        return np.stack([values[..., rows].mean(axis=-1) for rows in self.rows.values()], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -129,13 +136,16 @@ _TURNS = {"worker": _work, "thinker": _think, "verifier": _verify}
 
 def best_single(world: World) -> int:
     """The agent whose mean score over the families is highest: the one to beat."""
-    return int(world.scores(sigmoid(world.logits)).mean(axis=-1).argmax())
+    return int(world.single.mean(axis=-1).argmax())
 
 
 def family_rank(world: World, rank: int) -> np.ndarray:
     """For each question the agent that is number `rank` (0: best) on its family."""
-    order = np.argsort(-world.scores(sigmoid(world.logits)), axis=0, kind="stable")[rank]
-    return np.array([order[world.names.index(name)] for name in world.families.tolist()])
+    order = np.argsort(-world.single, axis=0, kind="stable")[rank]
+    chosen = np.empty(len(world.families), dtype=int)
+    for agent, rows in zip(order, world.rows.values(), strict=True):
+        chosen[rows] = agent
+    return chosen
 
 
 def policies(world: World) -> dict[str, Schedule]:
@@ -156,12 +166,12 @@ def policies(world: World) -> dict[str, Schedule]:
 def gain(world: World, schedule: Schedule) -> float:
     """Mean score over the families, minus the best single agent's, in points (0 to 100)."""
     ours = world.scores(run_schedule(world, schedule).right).mean()
-    single = world.scores(sigmoid(world.logits)).mean(axis=-1).max()
+    single = world.single.mean(axis=-1).max()
     return float(100 * (ours - single))
 
 
 def verdict_quality(quality: float) -> dict[str, float]:
-    """Assumptions of a Verifier whose P(accept | right) - P(accept | wrong) is `quality`, whoever it is; 0 is a coin."""
+    """Assumptions of Verifiers whose P(accept | right) - P(accept | wrong) is `quality`, whoever it is; 0 is a coin."""
     if not -1 <= quality <= 1:
         raise ValueError(f"verdict quality is {quality}; it must lie between -1 and 1")
     right, wrong = (1 + quality) / 2, (1 - quality) / 2

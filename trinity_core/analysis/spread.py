@@ -1,7 +1,7 @@
 """How much questions and agents differ, measured on a record of repeated answers: the simulated pool's two spreads.
 
-Model (see `pool.calibration`): agent a is right on question q with chance sigmoid(theta_a - s_d x_q + s_p y_aq), x and y
-standard normal. Each agent gave `answers` independent answers a question, so the variance of its true chance over
+Model (see `pool.calibration`): agent a is right on question q with chance sigmoid(theta_a - s_d x_q + s_p y_aq), x and
+y standard normal. Each agent gave `answers` independent answers a question, so the variance of its true chance over
 questions is the variance of its mean scores less the binomial part, and the covariance between two agents needs no
 correction. s_d and s_p are what gives the observed mean variance and mean covariance, at the observed mean scores.
 """

@@ -68,7 +68,7 @@ class SimulatedPool:
 
     `config` is the mapping of a pool file (see data/pools/paper7.yaml), `questions` those that it will be asked; their
     order does not matter. `abilities[family, split]` is theta (L,), `chances` p (L, n) in the order of `questions`,
-    `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value, cell or question.
+    `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value or question.
     """
 
     def __init__(self, config: Mapping[str, Any], questions: Sequence[Question], seed: int = 0) -> None:
