@@ -192,7 +192,7 @@ def test_rollouts_do_not_depend_on_batching_order_or_concurrency():
     assert comparable(together) == comparable([found[id(job)] for job in jobs])
     alone = [run_rollouts([job], LinearPolicy(weights), FakeEncoder(), FakePool())[0] for job in jobs]
     assert comparable(together) == comparable(alone)
-    assert len({r.turns for r in together}) > len(QUESTIONS), "the draws differ between candidates or replicates"
+    assert len({repr(r.turns) for r in together}) > len(QUESTIONS), "the draws differ between candidates or replicates"
 
 
 def test_each_distinct_transcript_and_call_is_made_once():

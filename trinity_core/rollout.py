@@ -92,7 +92,7 @@ def run_rollouts(
     policy: Policy,
     encoder: Encoder,
     pool: Pool,
-    settings: LoopSettings = LoopSettings(),  # noqa: B008 - frozen
+    settings: LoopSettings = LoopSettings(),
     *,
     check: Callable[[Question, str], bool] | None = None,
 ) -> list[Rollout]:
@@ -295,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list-questions", action="store_true", help="one id a line, then the question's first words")
     parser.add_argument("--question", metavar="ID", help="the question to answer, as --list-questions names it")
     parser.add_argument("--pool", default="paper7", help="a file of data/pools, or `slm`: the real local model answers")
-    parser.add_argument("--seed", type=int, default=42, help="of the coordinator's and the simulated pool's draws")
+    parser.add_argument("--seed", type=int, default=42, help="of the coordinator's and the agents' draws")
     parser.add_argument("--max-turns", type=int, default=5, metavar="K")
     parser.add_argument("--transcript", default="paper", choices=TRANSCRIPT_RULES)
     options = parser.parse_args(arguments)
@@ -305,6 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for question in questions:
             print(question.id, " ".join(question.bare.split())[:80])
         return 0
+    if options.seed < 0:
+        parser.error(f"--seed is {options.seed}; give 0 or more")
     chosen = [question for question in questions if question.id == options.question]
     if not chosen:
         print(f"no question {options.question!r} in profile {profile.name}; see --list-questions", file=sys.stderr)
@@ -320,7 +322,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
-    (rollout,) = run_rollouts([Job(chosen[0])], policy, encoder, pool, settings)
+    (rollout,) = run_rollouts([Job(chosen[0], replicate=options.seed)], policy, encoder, pool, settings)
     print(show_rollout(rollout, pool))
     return 0
 
