@@ -75,7 +75,7 @@ def _read_math(reference: str, where: str) -> math_reading.Value:
         value = math_reading.read(math_reading.reference_text(reference))
     except math_reading.Unreadable as error:
         raise DataError(f"math reference {reference!r}{where} is unreadable: {error}") from None
-    clock = symbolic.Clock(30)
+    clock = symbolic.Clock(10)
     for leaf in math_answers.leaves(value):
         found = symbolic.readable(leaf, clock)
         if not found.equal:
@@ -171,17 +171,32 @@ def _tests(question: Question | None) -> dict:
     return {"tests": tests or None, "entry_point": entry_point, "stdin_cases": cases or None}
 
 
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)")
 _PYTHON = ("", "python", "python3", "py")
 LONGEST_SOURCE = 100_000
+
+
+def _blocks(text: str) -> list[str]:
+    """The closed fenced blocks that are Python or name no language, in one pass over the lines."""
+    blocks, fence, language, lines = [], "", "", []
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence and match and match.group(1).startswith(fence) and not line.strip(" \t`~"):
+            if language in _PYTHON:
+                blocks.append("\n".join(lines).strip("\n"))
+            fence = ""
+        elif match and not fence:
+            fence, language, lines = match.group(1), match.group(2).lower(), []
+        else:
+            lines.append(line)
+    return blocks
 
 
 def extract_code(text: str, entry_point: str | None = None) -> str | None:
     """The last fenced Python block; else the whole text, if it is Python that defines `entry_point` (or anything)."""
     text = text[-LONGEST_SOURCE:].replace("\r\n", "\n")
-    blocks = [match.group(3) for match in _FENCE.finditer(text) if match.group(2).lower() in _PYTHON]
-    if blocks:
-        return blocks[-1].strip("\n") + "\n" if blocks[-1].strip() else None
+    if blocks := _blocks(text):
+        return blocks[-1] + "\n" if blocks[-1].strip() else None
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -56,9 +56,16 @@ def _letter(text: str, options: Sequence[str], *, strict: bool) -> str | None:
     return None if second and second.group(1) != letter else letter
 
 
+def _names_option(text: str, options: Sequence[str]) -> bool:
+    """Whether words after "the answer is" name an option, be it one of two."""
+    line = _bare(text)
+    labelled = any(pattern.match(line) for pattern in (_BRACKETED, _LABEL, _SPOKEN))
+    return labelled or _letter(text, options, strict=False) is not None
+
+
 def extract(text: str, options: Sequence[str] = ()) -> str | None:
     """The letter that a text answers with (`text` as `marks.shown` gives it), or None."""
-    mark = final_mark(text)
+    mark = final_mark(text, lambda rest: _names_option(rest, options))
     line = last_line(text)
     alone = _letter(line, options, strict=True)
     if mark is None:

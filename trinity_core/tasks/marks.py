@@ -12,6 +12,7 @@ one a correction of the first.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from trinity_core.roles import HIDDEN_THOUGHT
@@ -26,7 +27,6 @@ class Mark:
     start: int
     values: tuple[str, ...]
     boxed: bool
-    colon: bool = True  # `Answer: ...`; False for the words "answer is"
 
 
 def shown(text: str) -> str:
@@ -81,9 +81,10 @@ def last_box(text: str) -> Mark | None:
 
 _DECOR = r"[\s*_`\"']{0,6}"
 _PHRASE = re.compile(
-    rf"\b(?:answer|choice|option)s?\b{_DECOR}"
-    rf"(?:(?:is|are|would\s+be|should\s+be|must\s+be|will\s+be)\b{_DECOR}(?P<colon1>[:=])?|(?P<colon2>[:=]))"
-    r"(?!\s*(?:not|n't)\b)|(?:^|\n)\s*####",
+    rf"\b(?:answers?|choice|option)\b(?:\s(?:to|for|of)\s[^.:\n]{{1,60}}?)?{_DECOR}(?:"
+    rf"\b(?:is|are|would\s+be|should\s+be|must\s+be|will\s+be)\b{_DECOR}"
+    r"(?:(?:actually|therefore|thus|then|indeed|now|simply)\s+)?(?P<colon1>[:=])?"
+    r"|(?P<colon2>[:=]))(?!\s*(?:not|n't)\b)|(?:^|\n)\s*(?P<colon3>####)",
     re.IGNORECASE,
 )
 
@@ -96,19 +97,21 @@ def _rest(text: str, start: int) -> str:
     return ""
 
 
-def last_phrase(text: str) -> Mark | None:
-    """The last `Answer: ...` or `the answer is ...`, with the rest of its line."""
-    matches = list(_PHRASE.finditer(text))
-    if not matches:
-        return None
-    match = matches[-1]
-    colon = bool(match.group("colon1") or match.group("colon2") or "#" in match.group())
-    return Mark(match.start(), (_rest(text, match.end()),), boxed=False, colon=colon)
+def last_phrase(text: str, said: Callable[[str], bool]) -> Mark | None:
+    """The last `Answer: ...`, or `the answer is ...` with an answer after it, with the rest of its line.
+
+    `said` tells whether such words end in an answer of the kind that is looked for: "the answer is correct" does not.
+    """
+    for match in reversed(list(_PHRASE.finditer(text))):
+        rest = _rest(text, match.end())
+        if match.group("colon1") or match.group("colon2") or match.group("colon3") or said(rest):
+            return Mark(match.start(), (rest,), boxed=False)
+    return None
 
 
-def final_mark(text: str) -> Mark | None:
-    """The last mark of a text as `shown` gives it, or None."""
-    box, phrase = last_box(text), last_phrase(text)
+def final_mark(text: str, said: Callable[[str], bool]) -> Mark | None:
+    """The last mark of a text as `shown` gives it, or None. `said`: see `last_phrase`."""
+    box, phrase = last_box(text), last_phrase(text, said)
     if box is None or phrase is None:
         return box or phrase
     return box if box.start > phrase.start else phrase

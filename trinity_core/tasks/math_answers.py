@@ -64,8 +64,8 @@ _DOTS = re.compile(r"\\[lcd]?dots|\.\.\.|…")
 _TEXT = re.compile(r"\\(?:text|mathrm|mbox|textrm)\s*\{([^{}]*)\}|([a-zA-Z]{4,}(?:[ -][a-zA-Z]+){0,3})")
 
 
-def _leaf(text: str) -> _Leaf:
-    """Takes percent sign, unit and base off an expression."""
+def _leaf(text: str, letters: bool) -> _Leaf:
+    """Takes percent sign, unit and base off an expression; `letters`: a bare letter may be a unit (`5 m`)."""
     base = ""
     if match := _BASE.fullmatch(text):
         digits, one, two = match.groups()
@@ -82,7 +82,7 @@ def _leaf(text: str) -> _Leaf:
         literal = number(head)
         known = unit_of("degree") if "circ" in words else unit_of(words)
         is_word = "\\" in words or len(re.sub(r"[^a-zA-Z]", "", words)) > 3 or " " in words
-        if literal and (known or is_word):
+        if literal and (known or is_word) and (letters or is_word or len(words.strip()) > 1):
             core, unit, value = head, known, literal
         elif "circ" in words and re.search(r"\\(?:a?r?c?(?:sin|cos|tan)|cot|sec|csc)", head):
             pass  # the angle of a function, no unit
@@ -125,7 +125,8 @@ def _scaled(core: str, scale: Fraction) -> str:
 def _same_leaf(reference: str, answer: str, clock: symbolic.Clock) -> Outcome:
     if reference == answer:
         return Outcome(True)
-    a, b = _leaf(reference), _leaf(answer)
+    a = _leaf(reference, letters=False)  # `3h` is a product there
+    b = _leaf(answer, letters=a.number is not None)
     if a.base or b.base:
         digits_a, digits_b = (re.sub(r"[\s,]", "", leaf.core).upper().lstrip("0") for leaf in (a, b))
         same = digits_a == digits_b and (a.base == b.base or not (a.base and b.base))
@@ -240,7 +241,7 @@ def _same_relation(a: Value, b: Value, clock: symbolic.Clock) -> Outcome:
 def leaves(value: Value) -> list[str]:
     """Every expression of an answer that is no literal and no word, as the symbolic checker would be asked."""
     if value.shape == "leaf":
-        leaf = _leaf(value.text)
+        leaf = _leaf(value.text, letters=False)
         plain = leaf.number or leaf.base or _TEXT.fullmatch(leaf.core) or _DOTS.fullmatch(leaf.core)
         return [] if plain else [leaf.core]
     return [text for item in value.items for text in leaves(item)]

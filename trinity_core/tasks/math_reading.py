@@ -287,13 +287,16 @@ def isolate(line: str) -> str:
     return line
 
 
+_EDGES = re.compile(r"^(?:\\[(\[]|[\s$*])+|(?:\\[)\]]|[\s$*])+$")
+
+
 def extract(text: str) -> str | None:
     """The stated answer: the last mark's (see `marks`), else the one value of the last line; None: nothing stated."""
-    mark = final_mark(text)
+    mark = final_mark(text, lambda rest: bool(re.search(r"[\d$\\∅∞]|^\W*[a-zA-Z]\W*$", rest)))
     if mark is None:
         line = last_line(text)
         found = isolate(line)
-        if found != line or not line or len(line) > 200:
+        if found != line or not line:
             return found.strip() or None if found != line else None
         return line if not _words(line) or len(line.split()) <= 4 else None
     if mark.boxed:
@@ -302,7 +305,7 @@ def extract(text: str) -> str | None:
     if box := last_box(line):
         return _values(box)
     sentence = re.split(r"\.(?:\s+|\*\*\s*)(?=[A-Z(*])|\.\s*$", line, maxsplit=1)[0]
-    return isolate(sentence).strip() or None
+    return _EDGES.sub("", isolate(sentence)) or None
 
 
 def reference_text(reference: str) -> str:

@@ -11,6 +11,7 @@ What depends on the machine's load or on an accident is reported as not `settled
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import select
@@ -95,7 +96,7 @@ class _Worker:
             return
         try:
             hello = self._line(time.monotonic() + START_LIMIT)
-        except (TimeoutError, _Dead) as error:
+        except (TimeoutError, _Dead, ValueError) as error:
             raise CheckerBroken(f"the symbolic checker did not start ({type(error).__name__}); {REMEDY}") from None
         if "error" in hello:
             raise CheckerBroken(f"the symbolic checker did not start: {hello['error']}; {REMEDY}")
@@ -118,8 +119,9 @@ class _Worker:
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
         self.process.stdout.close()
+        with contextlib.suppress(OSError):  # what was never written to a dead process
+            self.process.stdin.close()
 
 
 class _Workers:
@@ -132,6 +134,9 @@ class _Workers:
 
     def take(self, deadline: float) -> _Worker:
         with self.changed:
+            for worker in [w for w in self.idle if w.process.poll() is not None]:
+                self.idle.remove(worker)
+                self.drop(worker)
             while not self.idle and self.count >= MOST_WORKERS:
                 if not self.changed.wait(deadline - time.monotonic()):
                     raise TimeoutError

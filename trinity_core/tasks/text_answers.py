@@ -3,13 +3,14 @@
 The answer is the last mark's (see `marks`), else the last line, as a whole: containing the reference is not enough.
 Both sides are brought to one spelling, then compared.
 
+- `Answer: ...` and boxes come before the words "the answer is", which may go on with anything ("... is correct").
 - Case, accents' encoding, punctuation, hyphens, outer quotes, markdown and the articles a, an, the do not count; nor do
   a closing remark in brackets, or `it is`, `on`, `at` before the answer.
 - Number words up to ninety-nine are numbers. Integers compare exactly, other numbers to one part in 100,000.
 - Units convert where both sides name one of `quantities`' table; a word after a number counts for nothing where the
   reference gives none, and must be the same word where neither is in the table.
 - yes and true, no and false are the same answers; a remark may follow after a comma unless it says the opposite.
-- Weekdays and months may be shortened to three letters; `8:15`, `08:15` and `8:15 am` are one time.
+- An answer may shorten weekdays and months to three letters; `8:15`, `08:15` and `8:15 am` are one time.
 - A reference with commas is a list in its order; the answer may use commas, semicolons, arrows, `then` or `and`.
 """
 
@@ -23,25 +24,17 @@ from trinity_core.tasks.quantities import number, plain_unicode, unit_of
 
 TOLERANCE = Fraction(1, 100_000)
 
-_ONES = (
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-    + tuple(f"{stem}teen" for stem in ("thir", "four", "fif", "six", "seven", "eigh", "nine"))
-)  # fmt: skip
+_TEENS = tuple(f"{stem}teen" for stem in ("thir", "four", "fif", "six", "seven", "eigh", "nine"))
+_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ONES += _TEENS
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {word: value for value, word in enumerate(_ONES)} | {word: 10 * (n + 2) for n, word in enumerate(_TENS)}
 _WORDS |= {f"{ten} {_ONES[one]}": 10 * (n + 2) + one for n, ten in enumerate(_TENS) for one in range(1, 10)}
 _NUMBER_WORD = re.compile(rf"\b(?:(?:{'|'.join(_TENS)}) (?:{'|'.join(_ONES[1:10])})|{'|'.join((*_ONES, *_TENS))})\b")
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    ("january", "february", "march", "april", "june", "july")
-    + ("august", "september", "october", "november", "december")
-)  # fmt: skip
-_SHORT = {word[:3]: word for word in _DAYS + _MONTHS} | {
-    "tues": "tuesday",
-    "thur": "thursday",
-    "thurs": "thursday",
-    "sept": "september",
-}
+_MONTHS = ("january", "february", "march", "april", "june", "july", "august", "september", "october", "november")
+_MONTHS += ("december",)
+_SHORT = {word[:3]: word for word in _DAYS + _MONTHS} | {"tues": "tuesday", "thurs": "thursday", "sept": "september"}
 _TRUTH = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
 _LEAD = re.compile(r"(?:it is|it's|its|on|at|the answer is|the letter|facing)\s+(?=\S)")
 _TIME = re.compile(r"(\d{1,2})[:.](\d{2})(?:[:.]00)?\s*(?:([ap])\.?\s?m\.?|h|uhr|o'clock)?")
@@ -51,16 +44,15 @@ _LATEX_WORDS = re.compile(r"\\(?:text|mathrm|textbf|textit|mathbf|boxed|operator
 def normalise(text: str) -> str:
     """One spelling of a short text (see the module)."""
     text = _LATEX_WORDS.sub(" ", plain_unicode(text)) if "\\" in text or not text.isascii() else text
-    text = re.sub(r"[*_`$\"#]|(?<!\w)'|'(?!\w)", " ", text).casefold()
+    text = re.sub(r"[*_`$\"]|(?<!\w)['#]|'(?!\w)", " ", text).casefold()
     text = re.sub(r"(?<=[^\W\d])-(?=[^\W\d])", " ", text)
-    text = re.sub(r"(?<!\d)[.,:;!?()\[\]]|[.,:;!?()\[\]](?!\d)", " ", text)
+    text = re.sub(r"(?<!\d)[,:;!?()\[\]]|[.,:;!?()\[\]](?!\d)", " ", text)
     text = " ".join(text.split())
     while lead := _LEAD.match(text):
         text = text[lead.end() :]
     words = text.split()
     kept = [word for word in words if word not in ("a", "an", "the")] or words
-    text = _NUMBER_WORD.sub(lambda m: str(_WORDS[m.group()]), " ".join(kept))
-    return _SHORT.get(text, text)
+    return _NUMBER_WORD.sub(lambda m: str(_WORDS[m.group()]), " ".join(kept))
 
 
 def _quantity(text: str) -> tuple[Fraction, str, bool] | None:
@@ -118,7 +110,7 @@ def _same_one(reference: str, answer: str) -> bool:
     a, b = normalise(reference), normalise(answer)
     if not b:
         return False
-    if a == b:
+    if a == b or _SHORT.get(b) == a:
         return True
     if a in _TRUTH:
         if b in _TRUTH:
@@ -129,12 +121,16 @@ def _same_one(reference: str, answer: str) -> bool:
     times = _minutes(a), _minutes(b)
     if None not in times and (":" in a or ":" in b):
         return times[0] == times[1]
-    clean = [_LEAD.sub("", plain_unicode(text).strip(" .*_`$\"'").casefold()) for text in (reference, answer)]
-    for left, right in ((clean[0], clean[1]), (a, b)):
+    for left, right in ((_as_written(reference), _as_written(answer)), (a, b)):
         found = _same_quantity(left, right)
         if found is not None:
             return found
     return False
+
+
+def _as_written(text: str) -> str:
+    """Without outer decoration, but with the signs and hyphens that `normalise` takes out."""
+    return _LEAD.sub("", plain_unicode(text).strip(" *_`$\"'").rstrip(" .*_`$\"'").casefold())
 
 
 _LIST = re.compile(r"\s*(?:,|;|->|→|>|\bthen\b|\band\b)\s*")
@@ -151,6 +147,8 @@ def same(reference: str, answer: str) -> bool:
         tries.append(cut)
     if cut := re.match(r"(.+?)\.\s+(?=[A-Z])", answer):  # the line's first sentence
         tries.append(cut.group(1))
+    if "=" in answer and "=" not in reference:
+        tries.append(answer.rsplit("=", 1)[1])
     for text in tries:
         if _same_one(reference, text):
             return True
@@ -163,7 +161,7 @@ def same(reference: str, answer: str) -> bool:
 
 def extract(text: str) -> str | None:
     """The stated answer of a text (as `marks.shown` gives it), or None."""
-    mark = final_mark(text)
+    mark = final_mark(text, lambda rest: False) or final_mark(text, lambda rest: True)
     if mark is None:
         return last_line(text) or None
     found = ", ".join(mark.values)
