@@ -137,6 +137,7 @@ def read_targets(agents: Sequence[Mapping[str, Any]], scores: Any) -> dict[tuple
         where = f"scores.{family}"
         check_keys(entry, where, known=("table", "column", "full", "kin"), required=("table", "column", "full"))
         name, column, full = entry["table"], entry["column"], number(entry["full"], f"{where}.full", least=1)
+        table(name)  # names a table that is not there before any agent's row is missed
         having = {agent["name"]: agent["rows"][name] for agent in agents if name in agent["rows"]}
         published = {agent: cell(name, row, column, full) for agent, row in having.items()}
         for agent, value in published.items():

@@ -166,7 +166,7 @@ def number_slips(reference: str) -> list[str]:
         return [f"{m // 60:02d}:{m % 60:02d}" for m in ((minutes + d) % 1440 for d in (-60, 60, 10, -10))]
     if match := re.fullmatch(r"(-?\d+)(\.\d+)?(%?)", reference):
         whole, part, unit = int(match[1]), match[2] or "", match[3]
-        steps = [whole + 1, whole - 1, 2 * whole, whole + 10, whole + 2, -whole]
+        steps = [whole + 1, whole - 1, 2 * whole, -whole, whole + 10, whole + 2]
         if unit and not part and 0 < whole < 100:
             steps = [100 - whole, whole + 1, whole - 5, whole + 10]
         signed = [n for n in steps if n != whole and (n > 0 or whole <= 0 or (n == 0 and whole == 1))]
