@@ -504,13 +504,33 @@ def test_wrong_use_is_named(server, tmp_path):
         ask_sync(pool, 0, [{"role": "user", "content": b"bytes"}], 0)
 
 
-def test_shipped_files():
+def test_shipped_files(tmp_path):
     for path in sorted((ROOT / "data" / "pools").glob("*.yaml")):
         assert read_config(path)["kind"] in ("simulated", "slm", "litellm"), path
-    live = load_pool("paper7-live")
+    live = load_pool("paper7-live", cache=tmp_path)
     names = [agent.name for agent in live.agents]
     assert names[0] == "GPT-5" and names[5:] == ["Qwen3-32B (reasoning)", "Qwen3-32B (direct)"]
     assert live.agents[5].model == live.agents[6].model and live.agents[5].parameters != live.agents[6].parameters
+
+
+def test_mixed_file_answers_as_its_parts_do(tmp_path):
+    """The simulated agents of data/pools/mixed.yaml say and cost behind litellm what they do without it."""
+    from trinity_core.roles import Transcript, build_prompt
+    from trinity_core.tasks import load_questions
+
+    questions = load_questions("math", "test", 3)
+    mixed = load_pool("mixed", questions=questions, cache=tmp_path)
+    simulated = load_pool("paper7", questions=questions)
+    numbers = {agent.name: number for number, agent in enumerate(simulated.agents)}
+    for number, agent in enumerate(mixed.agents[:2]):
+        for question in questions:
+            messages = build_prompt("worker", Transcript(question.text))
+            expected = ask_sync(simulated, numbers[agent.model.partition("/")[2]], messages, 101)
+            assert ask_sync(mixed, number, messages, 101) == expected and "Answer:" in expected.text
+    path = tmp_path / "wrong.yaml"
+    path.write_text("kind: litellm\nsimulated: paper7\nagents:\n  - {name: a, model: simulated/GPT-9}\n")
+    with pytest.raises(PoolError, match=r"agent a: no 'simulated/GPT-9'; choose simulated/ with .*GPT-5"):
+        load_pool(path, questions=questions, cache=tmp_path)
 
 
 def test_import_is_light():
@@ -535,7 +555,7 @@ class Echo:
         await asyncio.sleep(0)
         if agent == 1:
             return Message("", None, None, None, "error", error="unknown question; load its family")
-        return Message(f"{self.word} {messages[-1]['content']} {replicate}", 3, 4, None, "stop")
+        return Message(f"{self.word} {messages[-1]['content']} {replicate}", 3, 4, 0.25, "stop")
 
 
 def test_ask_sync_anywhere():
@@ -568,14 +588,14 @@ def test_ask_sync_inside_a_call_is_refused():
 def test_custom_providers_side_by_side(server, tmp_path):
     """Two pools with other simulated parts, and a real server, through one litellm; failures are not tried again."""
     agents = (
-        Agent("sim", "simulated/echo", price=(0.0, 0.0)),
+        Agent("sim", "simulated/echo"),
         Agent("broken", "simulated/failing"),
         Agent("live", "openai/ok", {"api_base": server.url}),
     )
     one, two = (
         LiteLLMPool(agents, cache=tmp_path, simulated=Echo(word), budget=Budget(max_calls=1)) for word in ("one", "two")
     )
-    assert ask_sync(one, 0, HELLO, 7) == Message("one hello 7", 3, 4, 0.0, "stop")
+    assert ask_sync(one, 0, HELLO, 7) == Message("one hello 7", 3, 4, 0.25, "stop")
     assert ask_sync(two, 0, HELLO, 8).text == "two hello 8"
     assert ask_sync(one, 0, HELLO, 9).text == "one hello 9"
     broken = ask_sync(one, 1, HELLO, 0)
@@ -643,7 +663,7 @@ def test_slm_concurrent_equals_serial(slm_answers, tmp_path):
 
 def test_slm_behind_litellm_says_the_same(slm_answers, tmp_path, monkeypatch):
     monkeypatch.setattr("trinity_core.pool.cache.cache_dir", lambda: tmp_path)
-    pool = LiteLLMPool((Agent("slm", "slm/smollm2-135m", {"max_tokens": 6}, price=(0.0, 0.0)),), cache=tmp_path)
+    pool = LiteLLMPool((Agent("slm", "slm/smollm2-135m", {"max_tokens": 6}),), cache=tmp_path)
     agent, text, replicate = SLM_ASKS[0]
     assert ask_sync(pool, agent, prompt(text), replicate) == slm_answers[SLM_ASKS[0]]
 

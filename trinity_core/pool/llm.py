@@ -20,6 +20,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,8 @@ class LiteLLMPool:
         async with self._slots[provider_of(agent)]:
             if key is None:
                 reply = await litellm.acompletion(model=agent.model, messages=messages, **arguments)
-                return read_reply(reply, self.price(agent))
+                message = read_reply(reply, agent.price)
+                return message if agent.price else replace(message, cost=reply._hidden_params["trinity_cost"])
             async with self.budget.request(self.most_dollars(agent, messages)) as charge:
                 self.counts["requests"] += 1
                 flight.sent = True

@@ -19,6 +19,7 @@ from trinity_core.types import Message
 
 # (model, messages, parameters, replicate) -> reply
 Answer = Callable[[str, list[dict[str, str]], dict[str, Any], int], Awaitable[Message]]
+COST = "trinity_cost"  # where a reply carries the cost that its pool states
 
 _answers: dict[int, Answer] = {}
 _numbers = itertools.count(1)
@@ -58,11 +59,13 @@ def register(provider: str, answer: Answer) -> int:
             if message.finish == "error":
                 raise CustomLLMError(status_code=400, message=message.error)
             counts = {"prompt_tokens": message.tokens_in or 0, "completion_tokens": message.tokens_out or 0}
-            return litellm.ModelResponse(
+            reply = litellm.ModelResponse(
                 model=f"{provider}/{model}",
                 choices=[{"message": {"role": "assistant", "content": message.text}, "finish_reason": message.finish}],
                 usage=litellm.Usage(**counts, total_tokens=sum(counts.values())),
             )
+            reply._hidden_params[COST] = message.cost
+            return reply
 
         def completion(self, **arguments: Any) -> Any:
             return asyncio.run_coroutine_threadsafe(self.acompletion(**arguments), pool_loop()).result()

@@ -146,8 +146,15 @@ def generate(name: str, messages: list[dict[str, str]], parameters: dict[str, An
         max_new_tokens=parameters["max_tokens"], do_sample=False, eos_token_id=end, pad_token_id=tokenizer.eos_token_id
     )
     processors = LogitsProcessorList([Gumbel()] if temperature > 0 else [])
-    with torch.inference_mode(), quiet_transformers():
-        output = model.generate(**prompt, generation_config=settings, logits_processor=processors)
+    threads = torch.get_num_threads()
+    # One token at a time is bound by memory: more threads mostly wait for each other (4 times the processor time on a
+    # busy machine), and with one the text does not depend on how many there are.
+    torch.set_num_threads(1)
+    try:
+        with torch.inference_mode(), quiet_transformers():
+            output = model.generate(**prompt, generation_config=settings, logits_processor=processors)
+    finally:
+        torch.set_num_threads(threads)
     reply = output[0, length:].tolist()
     ended = bool(reply) and reply[-1] in end
     text = tokenizer.decode(reply, skip_special_tokens=True).strip()
