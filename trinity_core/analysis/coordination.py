@@ -14,12 +14,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trinity_core.pool.calibration import Assumptions, calibrated_logits, sigmoid
+from trinity_core.pool.solutions import sayings
+from trinity_core.roles import Transcript, build_prompt
 from trinity_core.types import Role
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NONE, WRONG, RIGHT = 0, 1, 2  # the latest answer
 FRESH, REVISED, DIAGNOSED = 0, 1, 2  # the last verdict on it
@@ -192,6 +197,90 @@ def sweep(
             world = _setting(pool, worlds, fixed | {x: at_x, y: at_y})
             gains[row, column] = gain(world, policies(world)[policy])
     return gains
+
+
+def break_even(gains: np.ndarray, ys: Sequence[float]) -> np.ndarray:
+    """For each column of gains (len(ys), columns) the y, rising, from which the gain stays above 0; NaN where none."""
+    found = np.full(gains.shape[1], np.nan)
+    for column, values in enumerate(gains.T):
+        below = np.flatnonzero(values <= 0)
+        if not len(below):
+            found[column] = ys[0]
+        elif (last := below[-1]) + 1 < len(ys):
+            share = values[last] / (values[last] - values[last + 1])
+            found[column] = ys[last] + share * (ys[last + 1] - ys[last])
+    return found
+
+
+def difference(world: World, ours: np.ndarray, theirs: np.ndarray, z: float = 1.96) -> tuple[float, float, float]:
+    """(mean over families of ours - theirs, low, high) in points, for chances (n,); the interval is over questions."""
+    gaps = 100 * (ours - theirs)
+    variance = sum(gaps[rows].var(ddof=1) / len(rows) for rows in world.rows.values()) / len(world.rows) ** 2
+    middle, width = float(world.scores(gaps).mean()), z * float(np.sqrt(variance))
+    return middle, middle - width, middle + width
+
+
+def outcomes(world: World) -> pd.DataFrame:
+    """One row a policy: mean score over the families and per family (percent), gain with interval, calls a question."""
+    import pandas as pd
+
+    single = sigmoid(world.logits)[best_single(world)]
+    rows = []
+    for name, schedule in policies(world).items():
+        outcome = run_schedule(world, schedule)
+        scores = 100 * world.scores(outcome.right)
+        middle, low, high = difference(world, outcome.right, single)
+        rows.append(
+            {"policy": name, **dict(zip(world.rows, scores, strict=True)), "mean": scores.mean()}
+            | {"gain": middle, "low": low, "high": high, "calls": world.scores(outcome.calls).mean()}
+        )
+    return pd.DataFrame(rows)
+
+
+def complementarity(world: World, pool: Any) -> pd.DataFrame:
+    """One row a family: best single agent and its score, the best agent of each question (percent), and the gap."""
+    import pandas as pd
+
+    chances = sigmoid(world.logits)
+    best, union = world.single.argmax(axis=0), world.scores(chances.max(axis=0))
+    return pd.DataFrame(
+        {
+            "family": name,
+            "best single agent": pool.agents[best[n]].name,
+            "its score": 100 * world.single[best[n], n],
+            "best agent of each question": 100 * union[n],
+            "gap": 100 * (union[n] - world.single[best[n], n]),
+            "agents that are best somewhere": len(set(chances[:, world.rows[name]].argmax(axis=0).tolist())),
+        }
+        for n, name in enumerate(world.rows)
+    )
+
+
+def measured(pool: Any, replicates: int, split: str = "test", z: float = 2.576) -> pd.DataFrame:
+    """One row an agent and family: its target, and its share of right answers in real replies, with an interval.
+
+    Each question is asked `replicates` times, as a first Worker. The interval has the exact spread of single answers,
+    sum of p (1 - p): the mean over questions is solved, so nothing else varies.
+    """
+    import pandas as pd
+
+    rows = []
+    asked = [(n, question) for n, question in enumerate(pool.questions) if question.split == split]
+    prompts = {n: build_prompt("worker", Transcript(question.text)) for n, question in asked}
+    right = {n: sayings(question).right for n, question in asked}
+    for number, agent in enumerate(pool.agents):
+        for family in dict.fromkeys(question.family for _, question in asked):
+            chosen = [(n, question) for n, question in asked if question.family == family]
+            marks = [pool.reply(number, prompts[n], r).text == right[n] for n, _ in chosen for r in range(replicates)]
+            chances = pool.chances[number, [n for n, _ in chosen]]
+            width = z * np.sqrt((chances * (1 - chances)).sum() * replicates) / len(marks)
+            target, mean = pool.targets[agent.name, family], np.mean(marks)
+            rows.append(
+                {"agent": agent.name, "family": family, "target": 100 * target.value, "measured": 100 * mean}
+                | {"low": 100 * (mean - width), "high": 100 * (mean + width), "assumed": target.assumed}
+                | {"source": target.source}
+            )
+    return pd.DataFrame(rows)
 
 
 SETTINGS = ("private_sd", "plan_gain_good", "quality")
