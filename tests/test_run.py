@@ -48,10 +48,15 @@ def write_notebook(path: Path, *cells: str, parameters: str | None = 'profile = 
     nbformat.write(book, path)
 
 
+def all_but_the_sandbox(_: str, names: list[str]) -> list[str]:
+    return [name for name in names if not name.startswith("sandbox") and name not in ("__init__.py", "errors.py")]
+
+
 def make_project(root: Path, **notebooks: tuple[str, ...]) -> Path:
     (root / "trinity_core" / "report").mkdir(parents=True)
     for module in MODULES:
         shutil.copy(ROOT / "trinity_core" / f"{module}.py", root / "trinity_core")
+    shutil.copytree(ROOT / "trinity_core" / "tasks", root / "trinity_core" / "tasks", ignore=all_but_the_sandbox)
     (root / "trinity_core" / "report" / "__init__.py").touch()
     (root / "trinity_core" / "report" / "__main__.py").write_text(REPORT)
     shutil.copy(ROOT / "run_all.sh", root)

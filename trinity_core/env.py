@@ -75,10 +75,10 @@ def describe(lacking: dict[str, str], pins: dict[str, str], limit: int = 3) -> s
     return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def ensure(arguments: list[str]) -> None:
+def ensure(arguments: list[str]) -> bool:
     """Returns in an interpreter that fits, or starts `python -m trinity_core.run *arguments` in one that does.
 
-    Raises SetupError where neither is possible.
+    True when something was installed for it. Raises SetupError where neither is possible.
     """
     if sys.version_info < (3, 11):
         raise SetupError(f"Python 3.11 or newer is needed; {sys.executable} is {sys.version.split()[0]}")
@@ -90,11 +90,11 @@ def ensure(arguments: list[str]) -> None:
         _drop_unfinished()
     lacking, lacking_bare = unmet(full), unmet(bare)
     if not lacking and not lacking_bare:
-        return
+        return False
     active = sys.prefix != sys.base_prefix or os.environ.get("CONDA_PREFIX") == sys.prefix
     if own or (active and not lacking):  # an environment made from requirements.txt lacks the no-deps lines alone
         _install(full, bare)
-        return
+        return True
     if handed_over:
         raise SetupError(f"{VENV.name} does not behave as an environment of its own; remove {VENV} and start again")
     if active:
@@ -109,6 +109,27 @@ def ensure(arguments: list[str]) -> None:
         os.execv(python, [str(python), "-P", "-m", "trinity_core.run", *arguments])
     except OSError as error:
         raise SetupError(f"{python} cannot be started ({error.strerror}); remove {VENV} and start again") from None
+
+
+def install_bubblewrap() -> str:
+    """Installs the sandbox for models' code where that is allowed and simple: as root, on a system with apt-get.
+
+    A line that says what happened, empty where there was nothing to do. Never fails: without it the suite refuses to
+    run such code, and runs everything else.
+    """
+    if shutil.which("bwrap") or not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return ""
+    environment = {**_plain_environment(), "DEBIAN_FRONTEND": "noninteractive"}
+    print("Installing bubblewrap (the sandbox for code that models write)", flush=True)
+    for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "bubblewrap"]):
+        try:
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+            words = (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}").splitlines()[-1]
+        except (OSError, subprocess.TimeoutExpired) as error:
+            words = str(error)
+    if shutil.which("bwrap"):
+        return "bubblewrap is installed"
+    return f"bubblewrap could not be installed ({words}); code by models will be refused"
 
 
 def python_path() -> str:

@@ -52,7 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
         for number in SIGNALS:
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
                 signal.signal(number, _stop)
-        env.ensure(arguments)
+        fresh = env.ensure(arguments)
+        if fresh or options.setup or options.test:
+            said = env.install_bubblewrap()
+            print(said, end="\n" if said else "", flush=True)
         if options.setup:
             print(f"The environment is ready: {sys.prefix}")
             return 0
@@ -202,6 +205,9 @@ def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
     began = time.monotonic()
     profile = PROFILES[options.profile]
     print(f"profile {profile.name}, encoder {profile.encoder}, results in {shown(options.folder)}", flush=True)
+    from trinity_core.tasks.sandbox import sandbox_status  # --help does not wait for it
+
+    print(sandbox_status(), flush=True)
     freshness.recover(options.folder)
     inputs = freshness.inputs_digest()
     tasks = [freshness.make_task(book, options.folder, profile.name, options.changes, inputs) for book in notebooks]
