@@ -8,6 +8,7 @@ _HOMES = {
     "questions": ("FAMILIES", "load_questions"),
     "checkers": ("check_answer", "check_reference"),
     "errors": ("DataError",),
+    "sandbox": ("run_code", "sandbox_status"),
     "heldout": ("load_heldout",),
     "benchmarks": ("load_benchmark",),
 }
