@@ -7,6 +7,7 @@ single expressions (`Value` with shape "leaf"). `math_answers` says which rules 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from trinity_core.tasks.marks import Mark, final_mark, last_box, last_line
 from trinity_core.tasks.quantities import number, plain_unicode
 
 LONGEST = 2000  # characters of an answer that is read as mathematics
+LONGEST_EXPRESSION = 500  # of a single expression: longer ones only run into the time limit
 MOST_VALUES = 60
 
 Shape = Literal["leaf", "list", "set", "tuple", "equation", "order"]
@@ -38,7 +40,8 @@ class Value:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 _DROP = re.compile(
-    r"\\(?:displaystyle|textstyle|limits|bigl?|bigr?|Bigl?|Bigr?|left|right|middle|nonumber)(?![a-zA-Z])|(?<!\\)\\[!,;:>]"
+    r"\\(?:displaystyle|textstyle|limits|bigl?|bigr?|Bigl?|Bigr?|left|right|middle|nonumber)(?![a-zA-Z])"
+    r"|(?<!\\)\\[!,;:>]"
 )
 _SPACE = re.compile(r"(?<!\\)\\(?:q?quad\b|\s)|~|\s+")
 _AND_TEXT = re.compile(r"\\(?:text|mathrm|textrm|mbox)\s*\{\s*,?\s*(and|or)\s*\}")
@@ -56,7 +59,7 @@ def tidy(text: str) -> str:
     text = text.replace("$", " ").replace("{,}", ",")
     text = re.sub(r"(?<!\\)\\[()\[\]]", " ", text)
     text = re.sub(r"\*\*(?!\s*[\d({-])|(?<![\w)}\s])\*\*|^\*\*|__|`", " ", text)  # bold, but `x**2` stays
-    text = re.sub(r"(?<=\d)\\[,!;]\s*(?=\d{3}(?!\d))", ",", text)  # 1\,234
+    text = re.sub(r"(?<=\d)(?:,?\\[,!;]|,\\ )\s*(?=\d{3}(?!\d))", ",", text)  # 1\,234 and 1,\! 234
     text = _DROP.sub("", text)
     text = _AND_TEXT.sub(r" \1 ", text)
     text = _LETTER.sub(r"{\1}", text)
@@ -178,13 +181,20 @@ def _relations(text: str) -> Value | None:
         if len(parts) == 2 and _VARIABLE.search(re.sub(r"\\[a-zA-Z]+", " ", parts[0])):
             return Value("equation", text, (Value("leaf", parts[0]), Value("leaf", parts[1])))
         return _read(parts[-1])  # 3 + 4 = 7
+    if "=" in signs or "\\in" in signs:
+        return None
     if interval := _interval(parts, signs):
         return interval
-    if len(parts) == 2 and signs[0] in ("<", ">", "\\le", "\\ge"):
+    if len(parts) == 2:
         left, right = (parts[0], parts[1]) if signs[0] in ("<", "\\le") else (parts[1], parts[0])
         sign = "<" if signs[0] in "<>" else "<="
         return Value("order", text, (Value("leaf", left), Value("leaf", right)), name=sign)
     return None
+
+
+def _flat(values: Iterable[Value]) -> tuple[Value, ...]:
+    """The values, a list among them (such as of `\\pm 3`) by its items."""
+    return tuple(one for value in values for one in (value.items if value.shape == "list" else (value,)))
 
 
 def _read(text: str) -> Value:
@@ -209,8 +219,7 @@ def _read(text: str) -> Value:
         name = next((item.name for item in items if item.name), "")
         if name and items[0].name and all(item.name in ("", name) for item in items):  # n = 2, 3, 4
             items = [Value(i.shape, i.text, i.items, i.brackets, name) for i in items]
-        flat = [one for item in items for one in (item.items if item.shape == "list" else (item,))]
-        return Value("list", text, tuple(flat))
+        return Value("list", text, _flat(items))
     if relation := _relations(text):
         return relation
     parts = [part.strip() for part in text.split(":")]
@@ -226,7 +235,7 @@ def _read(text: str) -> Value:
         if opening in ("\\{", "{"):
             if not inner:
                 return Value("set", text)
-            return Value("set", text, tuple(_read(part) for part in inner))
+            return Value("set", text, _flat(_read(part) for part in inner))
         if len(inner) > 1:
             if opening == "\\langle":
                 opening, closing = "(", ")"
@@ -236,6 +245,8 @@ def _read(text: str) -> Value:
     if text.count("\\pm") == 1 and not _split(text, re.compile(r"\\pm"))[0].endswith("{"):
         head, tail = text.split("\\pm")
         return Value("list", text, tuple(_read(f"{head} {sign} {tail}".strip(" +")) for sign in "+-"))
+    if len(text) > LONGEST_EXPRESSION:
+        raise Unreadable(f"an expression of {len(text)} characters; at most {LONGEST_EXPRESSION} are read")
     return Value("leaf", text)
 
 
@@ -287,6 +298,7 @@ def isolate(line: str) -> str:
     return line
 
 
+_REMARK = re.compile(r"(?<=\S)\s+\((?![^()]*\bbase\b)[^()]*[a-zA-Z]{3}[^()]*\)\s*$")
 _EDGES = re.compile(r"^(?:\\[(\[]|[\s$*])+|(?:\\[)\]]|[\s$*])+$")
 
 
@@ -305,7 +317,7 @@ def extract(text: str) -> str | None:
     if box := last_box(line):
         return _values(box)
     sentence = re.split(r"\.(?:\s+|\*\*\s*)(?=[A-Z(*])|\.\s*$", line, maxsplit=1)[0]
-    return _EDGES.sub("", isolate(sentence)) or None
+    return _EDGES.sub("", isolate(_REMARK.sub("", sentence))) or None
 
 
 def reference_text(reference: str) -> str:

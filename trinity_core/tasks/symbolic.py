@@ -45,12 +45,11 @@ class CheckerBroken(RuntimeError):
 
 @dataclass(frozen=True)
 class Finding:
-    """`equal`, or why not. `readable`: both expressions were understood. `sign`: of the factor between relations."""
+    """`equal`, or why not; `settled`: no time limit or accident was the reason; `sign`: see `proportional`."""
 
     equal: bool
     reason: str = ""
     settled: bool = True
-    readable: bool = True
     sign: int = 0
 
 

@@ -20,6 +20,8 @@ import resource
 import signal
 import sys
 
+import sympy  # only the worker process imports this module
+
 DIGITS = 400
 MOST_BITS = 200_000  # of an integer that is written out: towers such as 9^{9^9} stay unevaluated
 POINTS = ((3, 7), (-5, 3), (29, 4), (-101, 9), (10007, 3), (-99991, 7), (1, 89))
@@ -92,10 +94,8 @@ def parse(text: str):
     """A sympy expression, not evaluated yet."""
     if text in _PARSED:
         return _PARSED[text]
-    from latex2sympy2_extended.latex2sympy2 import NormalizationConfig
-    from math_verify import LatexExtractionConfig
+    from math_verify.parser import LatexExtractionConfig, NormalizationConfig
     from math_verify.parser import parse as read
-    from sympy import Basic, I, MatrixBase, Symbol
 
     config = LatexExtractionConfig(
         normalization_config=NormalizationConfig(
@@ -104,13 +104,13 @@ def parse(text: str):
     )
     latex = as_latex(text)
     found = read(f"$${latex}$$", [config], fallback_mode="no_fallback", parsing_timeout=None)
-    if len(found) != 1 or not isinstance(found[0], (Basic, MatrixBase)):
+    if len(found) != 1 or not isinstance(found[0], (sympy.Basic, sympy.MatrixBase)):
         raise Refused(f"cannot be read as mathematics: {text[:60]!r}")
     expression = found[0]
     names = {symbol.name for symbol in expression.free_symbols}
     if "i" in names and not names & {"j", "k", "n"}:
-        expression = expression.subs({s: I for s in expression.free_symbols if s.name == "i"})
-    expression = expression.xreplace({s: Symbol(s.name, real=True) for s in expression.free_symbols})
+        expression = expression.subs({s: sympy.I for s in expression.free_symbols if s.name == "i"})
+    expression = expression.xreplace({s: sympy.Symbol(s.name, real=True) for s in expression.free_symbols})
     if len(_PARSED) > 2000:
         _PARSED.clear()
     _PARSED[text] = expression
@@ -122,8 +122,6 @@ def parse(text: str):
 
 def _bits(expression) -> float:
     """An upper bound of the bits of the integers that evaluating writes out; `Refused` above `MOST_BITS`."""
-    import sympy
-
     if isinstance(expression, sympy.MatrixBase):
         return max((_bits(entry) for entry in expression), default=0)
     if isinstance(expression, sympy.Rational):
@@ -147,8 +145,6 @@ def _bits(expression) -> float:
 
 def _numeric_zero(difference) -> bool | None:
     """False: proved nonzero. True: zero to `DIGITS` digits. None: no number."""
-    import sympy
-
     value = difference.evalf(15, maxn=DIGITS)
     real, imaginary = value.as_real_imag()
     for part in (real, imaginary):
@@ -162,8 +158,6 @@ def _numeric_zero(difference) -> bool | None:
 
 
 def _same_constant(a, b) -> bool:
-    import sympy
-
     if a == b:
         return True
     if a.is_Rational and b.is_Rational:
@@ -187,8 +181,6 @@ def _same_constant(a, b) -> bool:
 
 def _same_formula(a, b) -> bool:
     """Two expressions in the same symbols."""
-    import sympy
-
     if a == b:
         return True
     difference = a - b
@@ -214,8 +206,6 @@ def _same_formula(a, b) -> bool:
 
 def _same_power(a, b) -> bool | None:
     """Two towers on the same integer base, by their exponents; None: not such a pair."""
-    import sympy
-
     if a == b:
         return True
     if isinstance(a, sympy.Pow) and isinstance(b, sympy.Pow) and a.args[0] == b.args[0] and a.args[0].is_Integer:
@@ -225,8 +215,6 @@ def _same_power(a, b) -> bool | None:
 
 def same(a, b) -> bool:
     """Whether two parsed expressions are equal."""
-    import sympy
-
     matrices = [isinstance(x, (sympy.MatrixBase, sympy.MatrixExpr)) for x in (a, b)]
     if any(matrices):
         if not all(matrices):
@@ -259,8 +247,6 @@ def same(a, b) -> bool:
 
 def _rounded(a, b, places: int) -> bool:
     """Whether two constants agree when rounded to `places`, and not both are decimals in full."""
-    import sympy
-
     a, b = a.doit(), b.doit()
     if a.free_symbols or b.free_symbols:
         return False
@@ -278,27 +264,22 @@ def _rounded(a, b, places: int) -> bool:
 
 
 def equal(one: str, two: str, places: int) -> dict:
-    answer_read = False
     try:
-        a = parse(one)
-        b = parse(two)
-        answer_read = True
+        a, b = parse(one), parse(two)
         found = same(a, b) or (places > 0 and _rounded(a, b, places))
     except Refused as refusal:
-        return {"equal": False, "reason": str(refusal), "readable": answer_read}
+        return {"equal": False, "reason": str(refusal)}
     return {"equal": found, "reason": "" if found else "the values differ"}
 
 
 def proportional(left: str, right: str, other_left: str, other_right: str) -> dict:
-    import sympy
-
     try:
         a, b, c, d = (parse(text) for text in (left, right, other_left, other_right))
         for side in (a, b, c, d):
             _bits(side)
         one, two = (sympy.expand((x - y).doit()) for x, y in ((a, b), (c, d)))
     except (Refused, TypeError) as refusal:
-        return {"equal": False, "reason": str(refusal), "readable": False}
+        return {"equal": False, "reason": str(refusal)}
     if one == 0 or two == 0:
         return {"equal": bool(one == two), "reason": "" if one == two else "the relations differ"}
     if one.free_symbols != two.free_symbols:
@@ -310,8 +291,6 @@ def proportional(left: str, right: str, other_left: str, other_right: str) -> di
 
 
 def read(text: str) -> dict:
-    import sympy
-
     try:
         expression = parse(text)
         if isinstance(expression, sympy.Expr) and not expression.free_symbols:
@@ -323,7 +302,7 @@ def read(text: str) -> dict:
             if value.has(sympy.nan, sympy.zoo):
                 raise Refused("it has no finite value")
     except Refused as refusal:
-        return {"equal": False, "reason": str(refusal), "readable": False}
+        return {"equal": False, "reason": str(refusal)}
     return {"equal": True}
 
 
@@ -335,9 +314,6 @@ def main() -> None:
     sys.stdout = sys.stderr  # whatever a library prints is no reply
     try:
         import logging
-
-        import math_verify  # noqa: F401
-        import sympy  # noqa: F401
 
         logging.disable(logging.CRITICAL)
         sys.set_int_max_str_digits(0)
@@ -354,7 +330,7 @@ def main() -> None:
         try:
             reply = actions[request["do"]](*request["texts"])
         except RecursionError:
-            reply = {"equal": False, "reason": "it is nested too deeply", "readable": False}
+            reply = {"equal": False, "reason": "it is nested too deeply"}
         except MemoryError:
             reply = {"equal": False, "reason": "memory limit reached while comparing", "settled": False}
         except Exception as error:  # sympy's own faults, on whatever an answer may say
