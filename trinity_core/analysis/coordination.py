@@ -249,7 +249,7 @@ def complementarity(world: World, pool: Any) -> pd.DataFrame:
             "best single agent": pool.agents[best[n]].name,
             "its score": 100 * world.single[best[n], n],
             "best agent of each question": 100 * union[n],
-            "gap": 100 * (union[n] - world.single[best[n], n]),
+            "gap": max(0.0, 100 * (union[n] - world.single[best[n], n])),
             "agents that are best somewhere": len(set(chances[:, world.rows[name]].argmax(axis=0).tolist())),
         }
         for n, name in enumerate(world.rows)

@@ -18,50 +18,44 @@ AGENT_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def calibration(frame: pd.DataFrame) -> Figure:
-    """One panel a family: each agent's measured accuracy with its interval, and the score that it was to meet."""
+    """One panel a family: each agent's measured accuracy minus the score it was to meet, with its interval."""
     import matplotlib.pyplot as plt
 
     families = list(dict.fromkeys(frame["family"]))
     agents = list(dict.fromkeys(frame["agent"]))
-    fig, axes = plt.subplots(1, len(families), figsize=(11, 3.7), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(families), figsize=(11.5, 3.7), sharey=True, sharex=True, squeeze=False)
+    reach = float(max((frame["high"] - frame["target"]).max(), (frame["target"] - frame["low"]).max())) * 1.1
     for ax, family in zip(axes[0], families, strict=True):
         part = frame[frame["family"] == family].set_index("agent").loc[agents]
+        ax.axvline(0, color=style.BLACK, linewidth=1)
         for row, (name, line) in enumerate(part.iterrows()):
             colour = style.AGENT_COLOURS.get(name, style.GREY)
+            low, middle, high = (line[key] - line["target"] for key in ("low", "measured", "high"))
+            ax.plot([low, high], [row, row], color=colour, linewidth=5, alpha=0.45, solid_capstyle="butt")
             ax.plot(
-                [line["low"], line["high"]],
-                [row, row],
-                color=colour,
-                linewidth=4,
-                alpha=0.55,
-                solid_capstyle="butt",
-                label="measured, 99 % interval" if row == 0 else None,
+                middle,
+                row,
+                "s" if line["assumed"] else "D",
+                markersize=7,
+                markeredgecolor=style.BLACK,
+                markeredgewidth=0.8,
+                color="white" if line["assumed"] else colour,
             )
-            ax.plot(
-                line["measured"], row, "o", color=colour, markeredgecolor="black", markeredgewidth=0.5, markersize=5
-            )
-        for assumed, marker, label in ((False, "D", "published score"), (True, "s", "assumed score (rule)")):
-            rows = [row for row, flag in enumerate(part["assumed"]) if flag == assumed]
-            ax.plot(
-                part["target"].iloc[rows],
-                rows,
-                marker=marker,
-                linestyle="none",
-                markersize=9,
-                markeredgewidth=1.3,
-                markerfacecolor="none",
-                color=style.BLACK if not assumed else style.GREY,
-                label=label,
-                zorder=5,
-            )
+            ax.text(reach * 1.5, row, f"{line['target']:.1f}", ha="right", va="center", fontsize=8, color="#333333")
+        ax.text(reach * 1.5, -0.8, "score (%)", ha="right", va="center", fontsize=8, color="#555555")
         ax.set_title(family)
-        ax.set_xlim(0, 100)
-        ax.set_xlabel("right answers (%)")
+        ax.set_xlim(-reach, reach * 1.53)
+        ax.set_xlabel("measured minus score (points)")
         ax.grid(axis="y", visible=False)
     axes[0][0].set_yticks(range(len(agents)), agents)
-    axes[0][0].invert_yaxis()
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    axes[0][0].set_ylim(len(agents) - 0.5, -1.2)
+    look = {"linestyle": "none", "markeredgecolor": style.BLACK, "markersize": 7}
+    handles = [
+        plt.Line2D([], [], color=style.GREY, linewidth=5, alpha=0.45, label="99 % interval"),
+        plt.Line2D([], [], marker="D", color=style.GREY, label="published score", **look),
+        plt.Line2D([], [], marker="s", color="white", label="assumed score (rule)", **look),
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=3)
     return fig
 
 
@@ -72,12 +66,12 @@ def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray]
     """
     import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(1, 2, figsize=(10, 3.9))
+    fig, axes = plt.subplots(1, 2, figsize=(11.5, 4.0))
     dashes = ("-", (0, (1, 1)), (0, (5, 2)), (0, (5, 2, 1, 2)))
     colours = (style.GREY, style.ORANGE, style.GREEN, style.BLUE)
     for (label, values), dash, colour in zip(curves.items(), dashes, colours, strict=True):
         axes[0].plot(np.linspace(0, 1, len(values)), values, linestyle=dash, color=colour, label=label)
-    axes[0].set_title("A plan lifts most where the chance is even")
+    axes[0].set_title("Plans lift even chances most")
     axes[0].set_ylabel("chance of a right answer")
     looks = (("-", style.BLUE), ((0, (5, 2)), style.VERMILION))
     for (label, values), (dash, colour) in zip(accept.items(), looks, strict=True):
@@ -100,7 +94,7 @@ def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray]
         ax.set_xlim(0, 1)
         ax.set_ylim(0, 1)
         ax.set_xlabel("the agent's own chance on the question")
-    axes[0].legend(loc="lower right")
+    axes[0].legend(loc="lower right", fontsize=8, borderaxespad=0.2, handlelength=2.6)
     axes[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     return fig
 
@@ -188,8 +182,8 @@ def phases(
         if values.min() < 0 < values.max():
             ax.contour(xs, ys, values, levels=[0], colors="black", linewidths=2.2)
         if here and title in here:
-            ax.plot(*here[title], marker="*", markersize=13, color="white", markeredgecolor="black", linestyle="none")
-        ax.set_title(title, fontsize=10)
+            ax.plot(*here[title], "*", markersize=13, color="white", markeredgecolor="black", zorder=6)
+        ax.set_title(title, fontsize=9)
         ax.set_xlabel(xlabel)
         ax.grid(visible=False)
     axes[0][0].set_ylabel(ylabel)
