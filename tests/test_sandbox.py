@@ -560,6 +560,15 @@ def test_cases_23_fewer_results_than_tests_is_not_a_pass(trusted):
     assert "2 results for 3 tests" in result.detail
 
 
+def test_sandbox_details_are_short_and_printable():
+    for message in ("'\\x1b[2J\\ud800\\n' * 9", "'x' * 10**6"):
+        for kind in ("raise ValueError({})", "return ({}, print)", "return {}"):
+            source = f"def f(a, b):\n    {kind.format(message)}\n"
+            for tests in (ADD_TESTS, "def check(candidate):\n    assert candidate(1, 2) == 3, candidate(1, 2)\n"):
+                result = run_code(source, tests=tests, entry_point="f", trusted=True)
+                assert result.status in ("failed", "error") and result.detail.isprintable() and len(result.detail) < 450
+
+
 def test_sandbox_source_that_is_no_text_is_a_programmers_error():
     with pytest.raises(TypeError, match="source is None"):
         run_code(None, tests=ADD_TESTS, entry_point="f", trusted=True)

@@ -226,16 +226,15 @@ def _judge_source(source: str, tests: str, entry_point: str, limits: Limits, wra
     if kind == "passed" and len(lines) == 2:
         return CodeResult("passed", 1, 0, "", 0.0), True
     if kind == "failed":
-        return CodeResult("failed", 0, 0, f"check: {words[0]}", 0.0), True
+        return CodeResult("failed", 0, 0, _short(f"check: {words[0]}", quote=False), 0.0), True
     name, message = words
     if name == "CandidateError" and ended.codes[0] is not None:
         status, fate, lasting = _fate(ended.codes[0])
         if status != "error" or ended.codes[0]:
-            return CodeResult(status, 0, 0, f"check: {message}: {fate}", 0.0), lasting
+            return CodeResult(status, 0, 0, _short(f"check: {message}: {fate}", quote=False), 0.0), lasting
     status = "memory" if "MemoryError" in (name, message.split(":")[0]) else "error"
-    return CodeResult(
-        status, 0, 0, f"check: {message if name == 'CandidateError' else f'{name}: {message}'}", 0.0
-    ), True
+    said = message if name == "CandidateError" else f"{name}: {message}"
+    return CodeResult(status, 0, 0, _short(f"check: {said}", quote=False), 0.0), True
 
 
 def _judge_cases(source: str, cases: list, entry_point: str | None, limits: Limits, wrapper: Wrapper | None):
@@ -287,7 +286,7 @@ def _bad_reply(reply: str, test: dict[str, Any] | None, where: str) -> CodeResul
         wrong = reply.startswith('["value"')
         return CodeResult("failed" if wrong else "error", 0, 0, f"{where}{_short(reply, quote=False)}", 0.0)
     if kind == "odd":
-        return CodeResult("failed", 0, 0, f"{where}the result is not plain data ({message})", 0.0)
+        return CodeResult("failed", 0, 0, where + _short(f"the result is not plain data ({message})", quote=False), 0.0)
     status = "memory" if name == "MemoryError" else "error"
     return CodeResult(status, 0, 0, _short(f"{where}{name}: {message}".removesuffix(": "), quote=False), 0.0)
 
@@ -314,9 +313,10 @@ def _not_started(ended: Ended, run: Run) -> tuple[CodeResult, bool]:
 
 
 def _short(value: Any, quote: bool = True) -> str:
-    """`value` for a message, cut where it is long."""
+    """`value` for a message: cut where it is long, without what would confuse a terminal."""
     try:
         text = repr(value) if quote else str(value)
     except ValueError:  # an integer with more digits than Python prints
         text = f"a {type(value).__name__}"
+    text = "".join(letter if letter.isprintable() else " " for letter in text[: DETAIL + 1])
     return text if len(text) <= DETAIL else f"{text[:DETAIL]}..."
