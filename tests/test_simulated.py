@@ -138,9 +138,9 @@ def test_messages_stay_short():
     for question in QUESTIONS:
         says = sayings(question)
         lines = [says.plans[0][0], says.plans[1][0], says.accept, says.revise, says.diagnosis]
-        assert max(len(line.split()) for line in lines) <= 26
+        assert max(len(line.split()) for line in lines) <= 20
         if question.kind != "code":
-            assert max(len(text.split()) for text in (says.right, *says.wrong)) <= 20
+            assert max(len(text.split()) for text in (says.right, *says.wrong)) <= 16
 
 
 def test_slips_are_those_a_person_makes():

@@ -32,39 +32,39 @@ RELATIONS = (
 )  # fmt: skip
 
 WORK = {
-    "math": ("Put the given values in and work it out step by step.", "Set it up, simplify, and read off the value."),
-    "choice": ("Compare the four options with what the question asks.", "Rule the options out one by one."),
-    "text": ("Go through the statements in order and keep track.", "Take the facts one after another to the end."),
+    "math": ("Put the values in and work it out.", "Set it up, simplify, read off the value."),
+    "choice": ("Compare the options with what is asked.", "Rule the options out one by one."),
+    "text": ("Go through the statements in order.", "Take the facts one after another."),
     "code": ("Here is the function as asked.", "A direct solution in one function."),
 }
 CONCRETE = {  # {a} and {b}: numbers or words of the question itself
     "math": (
-        "Take {a} and {b}, write the one equation that links them, solve it, then put the value back in.",
-        "Name the unknown, relate it to {a} and {b}, solve, and check the size of the result.",
+        "Link {a} and {b} in one equation, solve it, check the value.",
+        "Name the unknown, relate it to {a} and {b}, then solve.",
     ),
     "choice": (
-        "Recall the exact meaning of {a}, test each option against {b}, strike out those that fail.",
-        "Pin down {a} first, then see which single option agrees with {b}.",
+        "Recall what {a} means, then test each option against {b}.",
+        "Pin down {a} first, then find the option that fits {b}.",
     ),
     "text": (
-        "Make a table with {a} and {b}, enter each statement in order, then read off what is asked.",
-        "Start from {a}, apply one statement at a time to {b}, and note the state after each.",
+        "Make a table of {a} and {b}, then enter each statement.",
+        "Start from {a} and apply each statement in turn to {b}.",
     ),
     "code": (
-        "Loop once over the input, treat {a} apart from {b}, try an empty input, return the result.",
-        "Fix what {a} returns on small inputs, handle {b} and the edge cases, then write the loop.",
+        "Loop once, treat {a} apart from {b}, try an empty input.",
+        "Fix {a} on small inputs, handle {b} and the edge cases.",
     ),
 }
 GENERAL = (
-    "Read the question again carefully and think about it before answering.",
-    "Try to find a good way to do this, and be careful with the details.",
+    "Read the question again and think before answering.",
+    "Find a good way to do this and mind the details.",
 )
 ACCEPT = ("Checked it another way and the result is the same.", "Each step holds and the question is answered.")
-REVISE = ("This does not look right yet; please do it again.", "I do not get the same result; work it out again.")
+REVISE = ("This does not look right yet; do it again.", "I do not get the same result; work it out again.")
 DIAGNOSIS = {
-    "math": "The set-up is fine, but one step after {a} is off; redo it from {b}.",
-    "choice": "The chosen option does not fit {a}; compare it again with {b}.",
-    "text": "The part about {a} was not applied correctly; redo it from {b}.",
+    "math": "The step after {a} is off; redo it from {b}.",
+    "choice": "The chosen option does not fit {a}; look at {b} again.",
+    "text": "The part about {a} is not applied; redo it from {b}.",
     "code": "It fails on a small case; see how it treats {a} and {b}.",
 }
 DULL_WORDS = """
