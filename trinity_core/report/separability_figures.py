@@ -46,6 +46,7 @@ def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
             ax.scatter(*plane[labels == name].T, s=20, alpha=0.75, linewidths=0, label=name, color=colour,
                        marker=style.FAMILY_MARKERS[name])  # fmt: skip
         ax.set(title=title, xticks=[], yticks=[])
+        ax.spines[:].set(visible=True, color="#CCCCCC")
     handles, names = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=4, markerscale=1.6)
     return fig
