@@ -110,6 +110,19 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_other_splits():
     assert not np.array_equal(runs[0], runs[2])
 
 
+def test_near_duplicates_with_different_labels_end_with_a_warning_not_never():
+    """Embeddings of one shared token, equal but for rounding: libsvm alone would not come back."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    tokens = rng.standard_normal((6, 200))[rng.integers(6, size=120)]
+    X = tokens * (1 + 1e-5 * rng.standard_normal((120, 200)))
+    with pytest.warns(ConvergenceWarning):
+        found = sep.evaluate(sep.svm(), X, y, sep.stratified_splits(y, repeats=1, seed=0))
+    assert 0.3 < found.mean < 0.7
+
+
 def test_bags_of_words_and_length_read_the_text_only():
     texts = [f"{word} {i} + {i}?" for word in ("add", "name") for i in range(20)]
     y = np.repeat(["math", "knowledge"], 20)

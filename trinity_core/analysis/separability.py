@@ -150,7 +150,9 @@ def svm(kernel: str = "linear"):
 
     if kernel not in ("linear", "rbf"):
         raise ValueError(f"unknown kernel {kernel!r}; choose linear or rbf")
-    return make_pipeline(StandardScaler(), SVC(kernel=kernel))
+    # Fits here take some hundred steps. Questions with almost the same features and different labels (one token read of
+    # each) could keep the solver creeping for hours: at the limit scikit-learn warns and takes what it has.
+    return make_pipeline(StandardScaler(), SVC(kernel=kernel, max_iter=20_000))
 
 
 def bag_of(pieces: str):
