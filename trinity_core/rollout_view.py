@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from dataclasses import dataclass
 
@@ -11,6 +12,11 @@ from trinity_core.types import ROLES, Rollout, Turn
 
 ROLE_COLOURS = {"worker": "#0072B2", "thinker": "#B8860B", "verifier": "#009E73"}  # readable on white and on black
 WIDTH = 100
+CUT = {  # a message cut at the output cap: what it does not count as
+    "worker": "cut at the output cap: no answer",
+    "thinker": "cut at the output cap: names no role",
+    "verifier": "cut at the output cap: no ACCEPT",
+}
 
 
 def show_rollout(rollout: Rollout, pool: Pool) -> RolloutView:
@@ -37,7 +43,7 @@ class RolloutView:
         if not turn.prompt:
             notes.append("not asked: there is no answer to verify yet")
         if message.finish == "length":
-            notes.append("cut at the output cap: no answer, no verdict")
+            notes.append(CUT[turn.role])
         if message.finish == "error":
             notes.append(f"the call failed: {message.error}")
         if turn.suggested_role:
@@ -45,6 +51,14 @@ class RolloutView:
         if turn.verdict:
             notes.append(f"verdict: {turn.verdict}")
         return notes
+
+    def _answer(self) -> str:
+        """The answer in one line: what its last line `Answer: ...` holds, else the text, shortened."""
+        text = self.rollout.answer
+        if text is None:
+            return "none"
+        marked = re.findall(r"^Answer:[ \t]*(\S.*)$", text, re.M)
+        return marked[-1].strip() if marked else textwrap.shorten(text, WIDTH, placeholder=" ...")
 
     def _ending(self) -> str:
         rollout = self.rollout
@@ -58,8 +72,7 @@ class RolloutView:
             lines.append(f"turn {turn.index}  {turn.role.upper()}  {self.names[turn.agent]}  ({self._chances(turn)})")
             lines += [_indent(turn.output)] if turn.output else []
             lines += [f"    [{note}]" for note in self._notes(turn)]
-        answer = "none" if rollout.answer is None else rollout.answer.strip().splitlines()[-1]
-        return "\n".join([*lines, "", f"answer: {answer}", self._ending()])
+        return "\n".join([*lines, "", f"answer: {self._answer()}", self._ending()])
 
     __repr__ = __str__
 
@@ -77,7 +90,8 @@ class RolloutView:
                 f"{html.escape(self.names[turn.agent])} <small>({html.escape(self._chances(turn))})</small>"
                 f"{_pre(turn.output) if turn.output else ''}{notes}</div>"
             )
-        blocks.append(f"<div><b>{html.escape(self._ending())}</b></div>")
+        ending = html.escape(self._ending())
+        blocks.append(f"<div>answer: {html.escape(self._answer())}</div><div><b>{ending}</b></div>")
         return "<div style='max-width:60em;line-height:1.35'>" + "".join(blocks) + "</div>"
 
 
