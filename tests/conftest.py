@@ -9,6 +9,8 @@ import pytest
 os.environ["HF_HUB_OFFLINE"] = "1"  # before any test imports the hub's client, which reads it once
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["TQDM_DISABLE"] = "1"
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # see trinity_core.slm
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -232,7 +232,9 @@ def kernel_environment(options: argparse.Namespace) -> dict[str, str]:
         "TRINITY_RESULTS": str(options.root),
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "TOKENIZERS_PARALLELISM": "false",
+        "TQDM_DISABLE": "1",  # a bar would stay in the executed copy; the runner's own line shows the progress
     }
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in trinity_core.slm, for notebooks that import torch first
     if options.profile != "paper":
         environment["HF_HUB_OFFLINE"] = "1"
     if options.jobs > 1:
