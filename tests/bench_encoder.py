@@ -62,11 +62,11 @@ def main() -> int:
 
 def measure(questions: list[str]) -> dict[str, float]:
     """All figures of the benchmark, after checking that both ways give the same vectors."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     from trinity_core.encoder import load_encoder
-    from trinity_core.slm import find_model, load_body, load_tokenizer, packaged_gguf
+    from trinity_core.slm import find_model, load_body, load_tokenizer, packaged_gguf  # before torch: see `slm`
+
+    import torch  # isort: skip
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # isort: skip
 
     source = find_model("smollm2-135m")
     gguf, _ = packaged_gguf("smollm2-135m")

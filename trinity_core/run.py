@@ -44,14 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 all done, 1 something failed, 2 refused arguments, 128 + n stopped by signal n."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = build_parser()
-    options = parse(parser, arguments)
     try:
-        notebooks = choose(parser, options)
-        if options.list:
-            return show_list(notebooks, options)
         for number in SIGNALS:
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
                 signal.signal(number, _stop)
+        options = parse(parser, arguments)
+        notebooks = choose(parser, options)
+        if options.list:
+            return show_list(notebooks, options)
         fresh = env.ensure(arguments)
         if fresh or options.setup or options.test:
             said = env.install_bubblewrap()
@@ -130,21 +130,46 @@ def parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Nam
         if not options.out:
             parser.error("--out '': name a folder")
         os.environ["TRINITY_RESULTS"] = os.path.abspath(os.path.expanduser(options.out))
-    options.root = results_root()
-    options.folder = options.root / options.profile
-    for folder in (options.folder, *options.folder.parents):
-        if folder.exists() and not folder.is_dir():
-            parser.error(f"--out {options.out}: {folder} is not a folder")
+    said = f"--out {options.out}" if options.out is not None else "TRINITY_RESULTS"
+    try:
+        options.root = results_root()
+        options.folder = options.root / options.profile
+        for folder in (options.folder, *options.folder.parents):
+            if folder.exists() and not folder.is_dir():
+                parser.error(f"{said}: {folder} is not a folder")
+    except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be looked into, no such home
+        parser.error(f"{said}: {getattr(error, 'strerror', None) or error}")
     options.changes = {}
     for text in options.param or []:
-        name, equals, value = text.partition("=")
+        name, _, value = text.partition("=")
+        name = name.strip()
         try:
-            options.changes[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+            literal = ast.literal_eval(value)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             parser.error(f"--param {text}: write NAME=VALUE with a Python literal, such as seed=7 or \"name='text'\"")
         if name == "profile":
             parser.error(f"--param {text}: use --profile")
+        if name in options.changes:
+            parser.error(f"--param {text}: {name} is given twice; give it once")
+        if not plain(literal):
+            parser.error(f"--param {text}: give numbers, texts, lists of them, or dicts whose keys are texts")
+        options.changes[name] = literal
     return options
+
+
+def plain(value: Any) -> bool:
+    """Whether JSON, by which values reach a notebook, keeps the value as it is (a tuple arrives as a list)."""
+    if isinstance(value, (list, tuple)):
+        return all(map(plain, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and all(map(plain, value.values()))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def fits(value: Any, default: Any) -> bool:
+    """Whether a parameter whose own value is `default` may be `value`: the same kind, or whole numbers for floats."""
+    kinds = [list if isinstance(one, tuple) else type(one) for one in (value, default)]
+    return default is None or kinds[0] is kinds[1] or kinds == [int, float]
 
 
 def choose(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Notebook]:
@@ -163,6 +188,10 @@ def choose(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list
     for book in chosen if not options.list else ():  # a list says of each notebook what is wrong with it
         for name in options.changes.keys() - book.parameters.keys():
             parser.error(f"--param {name}: {book.name} has no such parameter; it has {', '.join(book.parameters)}")
+        for name, value in options.changes.items():
+            own = book.parameters[name]
+            if not fits(value, own):
+                parser.error(f"--param {name}={value!r}: in {book.name} it is of type {type(own).__name__}, as {own!r}")
     return chosen
 
 
@@ -177,18 +206,27 @@ def show_list(notebooks: list[Notebook], options: argparse.Namespace) -> int:
         try:
             task = freshness.make_task(book, options.folder, options.profile, {}, inputs)
             failed = "failed" if task.failed_copy.exists() else ""
-            state = "up to date" if freshness.up_to_date(task) else failed or ("out of date" if record else "never run")
+            old = "out of date" if task.results.exists() else "never run"
+            state = "up to date" if freshness.up_to_date(task) else failed or old
             title = book.title
         except NotebookError as error:
             state, title = "not runnable", str(error)
         seconds = f"{record['seconds']:.0f} s" if "seconds" in record else "-"
         print(f"{book.name[:2]}  {book.name[3:]:28} {state:12} {seconds:>7}  {title}")
+    tell_unnumbered()
     return 0
+
+
+def tell_unnumbered() -> None:
+    """Names the notebooks that are none of the suite's: a slip in a new name would go unnoticed."""
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        if not path.match("[0-9][0-9]_*.ipynb"):
+            print(f"left out: {NOTEBOOKS.name}/{path.name} (its name is not NN_name.ipynb)", flush=True)
 
 
 def hand_over(options: argparse.Namespace) -> int:
     """Becomes pytest or JupyterLab."""
-    environment = {**os.environ, "PYTHONPATH": env.python_path()}
+    environment = {**os.environ, **absolute_folders(), "PYTHONPATH": env.python_path()}
     if options.test:
         command = ["-m", "pytest", *options.rest]
     else:
@@ -208,6 +246,7 @@ def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
     from trinity_core.tasks.sandbox import sandbox_status  # --help does not wait for it
 
     print(sandbox_status(), flush=True)
+    tell_unnumbered()
     freshness.recover(options.folder)
     inputs = freshness.inputs_digest()
     tasks = [freshness.make_task(book, options.folder, profile.name, options.changes, inputs) for book in notebooks]
@@ -227,6 +266,7 @@ def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
 def kernel_environment(options: argparse.Namespace) -> dict[str, str]:
     """What the kernels see: this suite, this run's folders, no network where the profile needs none."""
     environment = {name: value for name, value in os.environ.items() if name not in ("MPLBACKEND", "TRINITY_STAGING")}
+    environment |= absolute_folders()
     environment |= {
         "PYTHONPATH": env.python_path(),
         "TRINITY_RESULTS": str(options.root),
@@ -234,7 +274,7 @@ def kernel_environment(options: argparse.Namespace) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "TQDM_DISABLE": "1",  # a bar would stay in the executed copy; the runner's own line shows the progress
     }
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in trinity_core.slm, for notebooks that import torch first
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `slm`, for notebooks that import torch first
     if options.profile != "paper":
         environment["HF_HUB_OFFLINE"] = "1"
     if options.jobs > 1:
@@ -243,15 +283,28 @@ def kernel_environment(options: argparse.Namespace) -> dict[str, str]:
     return environment
 
 
+def absolute_folders() -> dict[str, str]:
+    """The caller's folders by variable: whoever gets them works in another folder than the caller."""
+    names = ("TRINITY_CACHE", "TRINITY_DATA", "TRINITY_RESULTS")
+    given = {name: os.environ[name] for name in names if os.environ.get(name)}
+    return {name: os.path.abspath(os.path.expanduser(value)) for name, value in given.items()}
+
+
 def make_report(options: argparse.Namespace) -> bool:
     """Makes the report where it is not current and prints the count of verdicts; False where it failed."""
     folder = options.folder
     records = sorted(folder.glob(f"[0-9][0-9]_*/{freshness.RECORD}"))
     if not any((record.parent / "claims.json").is_file() for record in records):
         return True  # nothing has claimed anything yet
-    key = freshness.digest([[record.parent.name, freshness.file_digest(record)] for record in records])
+    made_from = [[record.parent.name, freshness.file_digest(record)] for record in records]
+    made_from += [freshness.remarks(folder, options.profile)]
     made = folder / REPORT_KEY
-    if not made.is_file() or made.read_text() != key or not all((folder / name).is_file() for name in REPORT_FILES):
+
+    def key() -> str:
+        written = [freshness.file_digest(folder / name) if (folder / name).is_file() else "" for name in REPORT_FILES]
+        return freshness.digest([made_from, written])
+
+    if not made.is_file() or made.read_bytes() != key().encode():
         command = ["-P", "-m", "trinity_core.report", "--profile", options.profile, "--out", str(options.root)]
         environment = kernel_environment(options)
         done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
@@ -259,7 +312,7 @@ def make_report(options: argparse.Namespace) -> bool:
             words = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
             print(f"The report failed with status {done.returncode}: {words}", file=sys.stderr)
             return False
-        write_atomic(made, key)
+        write_atomic(made, key())
     claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))["claims"]
     verdicts = Counter(claim["verdict"] for claim in claims)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
