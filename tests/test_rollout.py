@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from trinity_core.coordinator import LinearPolicy
+from trinity_core.draws import uniforms
+from trinity_core.paths import ROOT
 from trinity_core.pool.base import Agent, BudgetExceeded
-from trinity_core.rollout import Job, LoopSettings, rollouts_table, run_rollouts, show_rollout, turns_table
+from trinity_core.rollout import Job, LoopSettings, main, rollouts_table, run_rollouts, show_rollout, turns_table
 from trinity_core.types import ROLES, Message, Question
 
 QUESTIONS = [
@@ -130,6 +135,22 @@ def test_cut_message_is_progress_but_no_answer():
     assert (rollout.answer, rollout.reward, rollout.stop) == (None, 0.0, "turn limit")
 
 
+def test_a_long_answer_is_checked_whole():
+    code = "```python\n" + "# a line of code\n" * 300 + "answer = 6\n```"
+    seen = []
+    pool = FakePool(lambda a, r, t: code if r == "worker" else "VERDICT: ACCEPT")
+    (rollout,) = run_rollouts(
+        [Job(QUESTIONS[3])],
+        Scripted(["worker", "verifier"]),
+        FakeEncoder(),
+        pool,
+        LoopSettings(2, "argmax"),
+        check=lambda question, answer: seen.append(answer) is None,
+    )
+    assert seen == [code] and rollout.answer == code and f"## Latest answer\n{code}" in pool.calls[1][3]
+    assert len(rollout.turns[0].output) < len(code), "the transcript's copy is shortened"
+
+
 def test_cut_accept_is_no_accept():
     def script(agent, role, turn):
         return "Answer: 6" if role == "worker" else Message("VERDICT: ACCEPT", 7, 9, None, "length")
@@ -236,6 +257,36 @@ def test_tables_are_tidy():
     assert table.calls.sum() == len(asked) and table.cost.sum() == pytest.approx(0.5 * len(asked))
 
 
+def test_tables_of_nothing_and_of_unknown_amounts():
+    rollout, pool = play(["worker"], lambda a, r, t: Message("Answer: 6", None, None, None, "stop"), max_turns=1)
+    for table, empty in (
+        (rollouts_table([rollout]), rollouts_table([])),
+        (turns_table([rollout], pool), turns_table([], pool)),
+    ):
+        assert list(empty.columns) == list(table.columns) and len(empty) == 0
+        for name in ("tokens_in", "tokens_out", "cost"):
+            assert table[name].dtype == float and table[name].isna().all()
+    assert run_rollouts([], Scripted([]), FakeEncoder(), pool) == []
+
+
+def test_a_draw_depends_on_its_key_alone():
+    assert uniforms(2, "a", 3).tolist() == uniforms(2, "a", np.int64(3)).tolist() != uniforms(2, "a", "3").tolist()
+    assert uniforms(1, "key", 7)[0] == 0.03659905353708204
+    with pytest.raises(TypeError):
+        uniforms(1, 0.5)
+    # Agents, roles, turns, replicates, questions and the coordinator's own draws share nothing.
+    keys = [("decision", 42, "q-0", turn) for turn in (1, 2)] + [
+        ("simulated", 0, question, agent, role, turn)
+        for question in ("q-0", "q-1")
+        for agent in ("a", "b")
+        for role in ROLES[:2]
+        for turn in (1, 2)
+    ]
+    draws = [np.array([uniforms(4, *key[:-1], 100 * r + key[-1]) for r in range(1000)]) for key in keys]
+    between = np.corrcoef(np.concatenate(draws, axis=1).T) - np.eye(4 * len(keys))
+    assert abs(between).max() < 5 / np.sqrt(1000)
+
+
 def test_views_show_every_turn_and_escape_what_agents_say():
     rollout, pool = play(["worker", "verifier"], lambda a, r, t: "<b>x</b>\nAnswer: 6" if r == "worker" else "ACCEPT")
     text, page = str(show_rollout(rollout, pool)), show_rollout(rollout, pool)._repr_html_()
@@ -251,7 +302,42 @@ def test_bad_settings_are_named():
             LoopSettings(**bad)
     with pytest.raises(ValueError, match=r"among 3 agents but the pool has 2"):
         run_rollouts([Job(QUESTIONS[0])], LinearPolicy(np.zeros((6, 4))), FakeEncoder(), FakePool())
+    for candidate in (-1, 1):
+        with pytest.raises(ValueError, match="population of 1"):
+            run_rollouts([Job(QUESTIONS[0], candidate)], LinearPolicy(np.zeros((5, 4))), FakeEncoder(), FakePool())
+    pool, open_ended = FakePool(), Question("talk-0", "mtbench", "test", "What is 1 + 1?", "1 + 1", 0, "judge", "")
+    with pytest.raises(ValueError, match="talk-0 has no automatic checker"):
+        run_rollouts([Job(open_ended)], Scripted(["worker"]), FakeEncoder(), pool, LoopSettings(1, "argmax"))
+    assert not pool.calls, "refused before any call is paid for"
+    with pytest.raises(TypeError, match="text is None"):
+        Message(None, 1, 1, None, "stop")
     with pytest.raises(ValueError, match="d = 3"):
         run_rollouts([Job(QUESTIONS[0])], LinearPolicy(np.zeros((5, 3))), FakeEncoder(), FakePool())
     with pytest.raises(ValueError, match="not finite"):
         LinearPolicy(np.full((5, 4), np.nan))
+
+
+@pytest.mark.parametrize(
+    "words", [["rollout", "--profile", "offline", "--list-questions"], ["tasks", "--list"]], ids=lambda words: words[0]
+)
+def test_a_reader_who_had_enough_is_no_error(words):
+    command = [sys.executable, "-m", f"trinity_core.{words[0]}", *words[1:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    child.stdout.close()  # as `| head` does, at the worst time
+    assert (child.wait(60), child.stderr.read()) == (0, "")
+    child.stderr.close()
+
+
+def test_the_command_names_what_is_wrong(capsys):
+    for words, named in (
+        ([], "give --question ID"),
+        (["--question", "nope"], "no question 'nope'"),
+        (["--question", "math-test-000", "--pool", "nope"], "no pool 'nope'"),
+        (["--question", "math-test-000", "--max-turns", "0"], "max_turns is 0"),
+    ):
+        assert main(["--profile", "smoke", *words]) == 2
+        assert named in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--question", "math-test-000", "--seed", "-1"])
+    assert "--seed is -1" in capsys.readouterr().err

@@ -51,4 +51,9 @@ class LinearPolicy:
                 f"the head reads d = {self.weights.shape[-1]} numbers but the states have d = {states.shape[-1]};"
                 " a head fits only the encoder that it was made for"
             )
+        if len(candidates) and not 0 <= min(candidates) <= max(candidates) < len(self.weights):
+            raise ValueError(
+                f"candidates {min(candidates)} to {max(candidates)} asked of a population of {len(self.weights)};"
+                f" give 0 to {len(self.weights) - 1}"
+            )
         return np.einsum("bkd,bd->bk", self.weights[candidates], np.asarray(states, dtype=np.float64))

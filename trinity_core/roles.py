@@ -9,11 +9,14 @@ Two transcript rules, one setting:
 
 Rules for what the contracts leave open, each with a test:
 - A verdict counts only on a line of its own, `VERDICT: ACCEPT` or `VERDICT: REVISE` (the last such line), or as the
-  very first word of the reply, and an ACCEPT only where no "but", "not", "if", "revise" ... follows it there. Anything
-  else is doubt, and doubt is REVISE.
+  very first word of the reply; a quoted line (`> VERDICT: ...`) is another's. An ACCEPT counts only where the sentence
+  ends with it or goes on with a reason, and no "but", "not", "wrong", "revise" ... follows, to the end of the reply.
+  Anything else is doubt, and doubt is REVISE.
 - A Thinker may name the next role, Worker or Verifier, on a line `NEXT: ...`. Without both a plan and that line the
   message counts as a plan alone; under `released` it then counts for nothing, as in the released code.
 - A message cut at the output cap keeps its text as progress but is neither an answer nor an ACCEPT nor a suggestion.
+- What a question or an agent says cannot be read as a section of the prompt or as another's note: a line of that very
+  form gets a backslash in front, in the prompt only.
 - An empty message adds no line. A Verifier before any answer ends the rollout with reward 0 (see `rollout`).
 """
 
@@ -97,33 +100,56 @@ class Suggestion:
     next_role: Role | None
 
 
-VERDICT_LINE = re.compile(r"^[\s*_#>`-]*verdict[\s*_`]*[:=][\s*_`]*(accept|revise|reject)(?:ed)?\b(.*)$", re.I | re.M)
-VERDICT_FIRST = re.compile(r"^[\s*_`]*(accept|revise|reject)(?:ed)?\b(?![?,\w])", re.I)
-DOUBT = re.compile(r"\b(revis|reject|not\b|n't\b|but\b|unless\b|if\b|however\b|except\b|once\b|after\b)", re.I)
-NEXT_LINE = re.compile(r"^[\s*_`]*next(?: role)?[\s*_`]*[:=][\s*_`]*(worker|verifier)[\s*_`.]*$", re.I | re.M)
-PLAN_MARK = re.compile(r"^[\s*_`]*plan[\s*_`]*[:=][\s*_`]*", re.I | re.M)
-HIDDEN_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S | re.I)
+# At most so many marks and blanks at each place: a search stays linear in the text's length, whatever that holds.
+_LEAD = r"^[\s*_#`-]{0,12}?"
+_COLON = r"[ \t*_`]{0,12}[:=\uff1a][\s*_`]{0,12}"
+VERDICT_LINE = re.compile(rf"{_LEAD}verdict{_COLON}(accept|revise|reject)(?:ed)?\b", re.I | re.M)
+VERDICT_FIRST = re.compile(r"[\s*_`]*(accept|revise|reject)(?:ed)?\b", re.I)
+# What may follow the word ACCEPT: nothing, the end of a sentence, or a reason.
+PLAIN_END = re.compile(r"[ \t*_`]*(?:$|\n|[.!;:,(\u2013\u2014]|-(?!\w)|(?:because|since|as)\b)", re.I)
+DOUBT = re.compile(
+    r"\b(?:revis|reject|verdict|but\b|unless\b|if\b|however\b|although\b|though\b|except\b|once\b|after\b|until\b"
+    r"|provided\b|assuming\b|partial|only\b|not\b|never\b|cannot\b|wait\b|wrong|incorrect|would\b|should\b"
+    r"|(?:no|nothing)\b(?! +(?:errors?|faults?|flaws?|issues?|mistakes?|problems?|failures?|wrong|missing)\b))"
+    r"|n['\u2019]t\b",
+    re.I,
+)
+NEXT_LINE = re.compile(
+    rf"{_LEAD}next(?: role)?{_COLON}(worker|verifier)(?=[ \t*_`.]{{0,12}}$)[ \t*_`.]{{0,12}}$", re.I | re.M
+)
+PLAN_MARK = re.compile(rf"{_LEAD}plan{_COLON}", re.I | re.M)
+HIDDEN_THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.S | re.I)
+THOUGHT_END = re.compile(r"</think(?:ing)?>", re.I)  # some chat templates open the block in the prompt
+LINE_BREAK = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
 
 
 def visible(text: str) -> str:
-    """The message without hidden reasoning (`<think>` blocks), outer blanks and control characters."""
-    text = HIDDEN_THOUGHT.sub("", text)
-    return "".join(c for c in text if c in "\n\t" or c.isprintable()).strip()
+    """The message without hidden reasoning (`<think>` blocks), outer blanks and characters that do not print.
+
+    Every kind of line break is a newline and every kind of blank a space, so that no two words become one.
+    """
+    text = THOUGHT_END.split(HIDDEN_THOUGHT.sub("", text))[-1]
+    text = LINE_BREAK.sub("\n", text)
+    return "".join(c if c == "\n" or c == "\t" or c.isprintable() else " " * c.isspace() for c in text).strip()
 
 
 def parse_verdict(text: str) -> Verdict:
     """The verdict of a Verifier's reply; doubt is REVISE. Words inside sentences never count (cases 9 and 10)."""
     shown = visible(text)
     lines = list(VERDICT_LINE.finditer(shown))
-    if lines:
-        word, rest = lines[-1].groups()
-        diagnosis = VERDICT_LINE.sub("", shown).strip() or rest.strip(" .:!-*\n")
-    elif first := VERDICT_FIRST.match(shown):
-        word, rest = first.group(1), shown[first.end() :]
-        diagnosis = rest.strip(" .:!-*\n")
-    else:
+    found = lines[-1] if lines else VERDICT_FIRST.match(shown)
+    if found is None:
         return Verdict(False, shown)
-    return Verdict(word.lower() == "accept" and not DOUBT.search(rest), diagnosis)
+    rest = shown[found.end() :]
+    diagnosis = _unmarked(shown[: found.start()]) or rest.strip(" .:!-*`\n")
+    plain = PLAIN_END.match(rest) and not DOUBT.search(rest)
+    return Verdict(found.group(1).lower() == "accept" and bool(plain), diagnosis)
+
+
+def _unmarked(text: str) -> str:
+    """What stands before a verdict: without earlier verdicts' lines and without a code fence that opens there."""
+    kept = [line for line in text.split("\n") if not VERDICT_LINE.match(line)]
+    return "\n".join(kept).strip().removesuffix("```").strip()
 
 
 def parse_suggestion(text: str) -> Suggestion:
@@ -170,6 +196,22 @@ def suggestion(message: Message, rule: str = "paper") -> Suggestion:
     return found
 
 
+# Lines of a text that would read as the prompt's own; the backslashes in front are `guard`'s. "Your task" needs none:
+# it is the prompt's fixed ending.
+HEADING_LIKE = re.compile(rf"^(\\*)(?=## (?:{'|'.join(HEADINGS[:-1])})$)", re.M)
+NOTE_LIKE = re.compile(rf"^(\\*)(?=\[(?:{'|'.join(ROLES)}|\d+)\] )", re.M)
+
+
+def guard(pattern: re.Pattern[str], text: str) -> str:
+    """`text` with one more backslash before each line that `pattern` finds."""
+    return pattern.sub(r"\\\1", text)
+
+
+def unguard(pattern: re.Pattern[str], text: str) -> str:
+    """The inverse of `guard`."""
+    return pattern.sub(lambda match: match.group(1)[1:], text)
+
+
 def build_prompt(
     role: Role, transcript: Transcript, *, answer: str | None = None, plan: str = ""
 ) -> list[dict[str, str]]:
@@ -180,9 +222,10 @@ def build_prompt(
     """
     if role not in ROLES:
         raise ValueError(f"unknown role {role!r}; choose one of {', '.join(ROLES)}")
-    notes = "\n".join(f"[{entry.role}] {entry.text}" for entry in transcript.entries)
-    if transcript.rule == "released":
-        notes = "\n".join(f"[{number}] {entry.text}" for number, entry in enumerate(transcript.entries, 1))
+    names = [str(n) if transcript.rule == "released" else e.role for n, e in enumerate(transcript.entries, 1)]
+    notes = "\n".join(
+        f"[{name}] {guard(NOTE_LIKE, entry.text)}" for name, entry in zip(names, transcript.entries, strict=True)
+    )
     parts: Sequence[tuple[str, str | None]] = (
         ("Question", transcript.question),
         ("Notes so far", notes if role != "verifier" or transcript.rule == "paper" else ""),
@@ -190,14 +233,18 @@ def build_prompt(
         ("Latest answer", answer if role != "worker" else ""),
         ("Your task", TASKS[role]),
     )
-    body = "\n\n".join(f"## {heading}\n{text}" for heading, text in parts if text)
+    body = "\n\n".join(f"## {heading}\n{guard(HEADING_LIKE, text)}" for heading, text in parts if text)
     return [{"role": "system", "content": SYSTEM[role]}, {"role": "user", "content": body}]
 
 
 def read_prompt(messages: Sequence[dict[str, str]]) -> tuple[Role, dict[str, str]]:
     """The inverse of `build_prompt`: (role, {heading: text}). ValueError where the messages are not such a prompt."""
     roles = [role for role in ROLES if messages and messages[0].get("content") == SYSTEM[role]]
-    if len(messages) != 2 or not roles:
+    if len(messages) != 2 or not roles or not isinstance(messages[1].get("content"), str):
         raise ValueError("these messages are not a prompt of the three roles (see roles.build_prompt)")
-    pieces = re.split(rf"(?:^|\n\n)## ({'|'.join(HEADINGS)})\n", messages[1]["content"])
-    return roles[0], dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    body, mark, task = messages[1]["content"].rpartition(f"\n\n## {HEADINGS[-1]}\n")
+    if not mark or task != TASKS[roles[0]]:
+        raise ValueError("this prompt does not end in its role's task (see roles.build_prompt)")
+    pieces = re.split(rf"(?:^|\n\n)## ({'|'.join(HEADINGS[:-1])})\n", body)
+    parts = {heading: unguard(HEADING_LIKE, text) for heading, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return roles[0], {**parts, HEADINGS[-1]: task}

@@ -11,6 +11,7 @@ rollout is the same whatever else is in the batch.
 Rules that the paper leaves open:
 - A Thinker's named role replaces the head's at the next turn (the agent is still the head's), then is used up.
 - A Verifier before there is any answer ends the rollout with reward 0, without a call.
+- The answer is the Worker's whole text; only the transcript's copy O_k is shortened (see `roles`).
 - A message cut at the output cap adds its text, but is no answer; an empty message adds nothing; both count as a turn.
 - A call that fails for good ends the rollout as failed: reward None, left out of every mean, never a wrong answer.
 
@@ -28,17 +29,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from trinity_core.console import run_command
 from trinity_core.coordinator import LinearPolicy, Policy
 from trinity_core.draws import uniforms
 from trinity_core.heads import agent_role_probabilities, decide
-from trinity_core.pool.base import Pool, PoolError, pool_loop
-from trinity_core.roles import TRANSCRIPT_RULES, Transcript, build_prompt, condense, judge, suggestion
+from trinity_core.pool.base import BudgetExceeded, Pool, PoolError, pool_loop
+from trinity_core.roles import TRANSCRIPT_RULES, Transcript, build_prompt, condense, judge, suggestion, visible
+from trinity_core.rollout_tables import rollouts_table, turns_table
 from trinity_core.rollout_view import show_rollout
 from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from trinity_core.encoder import Encoder
 
 __all__ = ["Job", "LoopSettings", "rollouts_table", "run_rollouts", "show_rollout", "turns_table"]
@@ -103,6 +104,9 @@ def run_rollouts(
     """
     if policy.n_agents != len(pool.agents):
         raise ValueError(f"the policy chooses among {policy.n_agents} agents but the pool has {len(pool.agents)}")
+    for question in {job.question.id: job.question for job in jobs}.values() if check is None else ():
+        if question.kind == "judge":  # before any call is paid for
+            raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); pass check=...")
     live = [_Live(job, Transcript(job.question.text, rule=settings.transcript)) for job in jobs]
     for turn in range(1, settings.max_turns + 1):
         acting = [state for state in live if state.stop is None]
@@ -166,7 +170,7 @@ def _advance(
         state.stop = "failed call"
     elif role == "worker":
         if output and message.finish == "stop":
-            state.answer = output
+            state.answer = visible(message.text)  # not `output`: code that lost its beginning would never pass
     elif role == "thinker":
         found = suggestion(message, state.transcript.rule)
         output, named = found.plan if state.transcript.rule == "released" else output, found.next_role
@@ -227,64 +231,6 @@ def _finish(live: list[_Live], check: Callable[[Question, str], bool]) -> list[R
     return rollouts
 
 
-def rollouts_table(rollouts: Sequence[Rollout]) -> pd.DataFrame:
-    """One row a rollout. Unknown tokens or dollars of any turn make the rollout's sum unknown (NaN), never smaller."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "question": r.question.id,
-            "family": r.question.family,
-            "split": r.question.split,
-            "candidate": r.candidate,
-            "replicate": r.replicate,
-            "reward": np.nan if r.reward is None else r.reward,
-            "failed": r.reward is None,
-            "stop": r.stop,
-            "turns": len(r.turns),
-            "calls": sum(bool(t.prompt) for t in r.turns),
-            "answer": r.answer,
-            **{name: _total(r.turns, name) for name in ("tokens_in", "tokens_out", "cost")},
-        }
-        for r in rollouts
-    )
-
-
-def _total(turns: Sequence[Turn], name: str) -> float:
-    values = [getattr(turn.message, name) for turn in turns]
-    return np.nan if any(value is None for value in values) else float(sum(values))
-
-
-def turns_table(rollouts: Sequence[Rollout], pool: Pool) -> pd.DataFrame:
-    """One row a turn, with the agent's name and the chances that the head gave to the chosen agent and role."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "question": r.question.id,
-            "family": r.question.family,
-            "candidate": r.candidate,
-            "replicate": r.replicate,
-            "turn": t.index,
-            "agent": pool.agents[t.agent].name,
-            "role": t.role,
-            "overridden": t.overridden,
-            "p_agent": t.agent_probabilities[t.agent],
-            "p_role": t.role_probabilities[ROLES.index(t.role)],
-            "verdict": t.verdict,
-            "suggested_role": t.suggested_role,
-            "finish": t.message.finish,
-            "cached": t.message.cached,
-            "tokens_in": t.message.tokens_in,
-            "tokens_out": t.message.tokens_out,
-            "cost": t.message.cost,
-            "output": t.output,
-        }
-        for r in rollouts
-        for t in r.turns
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command: one rollout of one question, by a head with all weights 0 (every agent and role equally likely)."""
     from trinity_core.profiles import PROFILES, get_profile
@@ -309,23 +255,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--seed is {options.seed}; give 0 or more")
     chosen = [question for question in questions if question.id == options.question]
     if not chosen:
-        print(f"no question {options.question!r} in profile {profile.name}; see --list-questions", file=sys.stderr)
+        wrong = "give --question ID" if options.question is None else f"no question {options.question!r}"
+        print(f"{wrong} in profile {profile.name}; see --list-questions", file=sys.stderr)
         return 2
     from trinity_core.encoder import load_encoder
     from trinity_core.pool import load_pool
+    from trinity_core.tasks.symbolic import CheckerBroken
 
     try:
         settings = LoopSettings(max_turns=options.max_turns, transcript=options.transcript, seed=options.seed)
         pool = load_pool("local") if options.pool == "slm" else load_pool(options.pool, questions=questions)
         encoder = load_encoder(profile.encoder)
-    except (PoolError, ValueError, OSError) as error:
+        policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
+        (rollout,) = run_rollouts([Job(chosen[0], replicate=options.seed)], policy, encoder, pool, settings)
+    except (PoolError, BudgetExceeded, CheckerBroken, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
-    (rollout,) = run_rollouts([Job(chosen[0], replicate=options.seed)], policy, encoder, pool, settings)
     print(show_rollout(rollout, pool))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

@@ -60,6 +60,10 @@ class Message:
     cached: bool = False
     error: str | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise TypeError(f"a message's text is {self.text!r}; an agent that said nothing has the text ''")
+
 
 @dataclass(frozen=True)
 class Entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from trinity_core.roles import parse_suggestion, read_prompt
+from trinity_core.roles import NOTE_LIKE, parse_suggestion, read_prompt, unguard
 from trinity_core.types import Role
 
 NOTE = re.compile(r"^\[(worker|thinker|verifier|\d+)\] ", re.M)
@@ -36,7 +36,7 @@ def read_case(system: str, body: str) -> Case:
     answer = plan = verdict = None
     pieces = NOTE.split(parts.get("Notes so far", ""))
     for who, text in zip(pieces[1::2], pieces[2::2], strict=True):
-        text = text.strip()
+        text = unguard(NOTE_LIKE, text.strip())
         if who == "thinker":
             plan = text
         elif who == "verifier":

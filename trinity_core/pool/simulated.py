@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf
+from operator import index
 from typing import Any, Literal
 
 from trinity_core.draws import uniforms
@@ -152,7 +153,7 @@ class SimulatedPool:
                 f"UnknownQuestion: no question of this text among the {len(self.questions)} that the simulated pool "
                 f"was given ({case.question[:60]!r}); pass it in load_pool(..., questions=...)"
             )
-        draw = uniforms(4, "simulated", self.seed, known.question.id, who.name, case.role, int(replicate)).tolist()
+        draw = uniforms(4, "simulated", self.seed, known.question.id, who.name, case.role, index(replicate)).tolist()
         say = {"worker": self._work, "thinker": self._think, "verifier": self._verify}[case.role]
         text = say(agent, known, case, draw)
         tokens_in = -(-sum(len(message["content"]) for message in messages) // CHARACTERS_A_TOKEN)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from trinity_core.console import run_command
 from trinity_core.tasks.benchmark_table import BENCHMARKS
 from trinity_core.tasks.templates import SPLITS
 
@@ -59,4 +60,4 @@ def _check(name: str, split: str, path: str | None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

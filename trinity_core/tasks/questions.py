@@ -19,6 +19,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from trinity_core import paths
+from trinity_core.console import run_command
 from trinity_core.tasks.templates import SPLITS
 from trinity_core.types import Question
 
@@ -179,4 +180,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)
