@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -218,6 +220,34 @@ def test_unreadable_cache_is_set_aside_not_trusted(tiny_folder, own_cache):
     assert encoder.stats.tokens_encoded == 4 and file.with_suffix(".broken").is_file()
 
 
+def test_cache_that_cannot_be_written_is_read_and_said_so_once(tiny_folder, own_cache):
+    states = load_encoder(str(tiny_folder)).encode([SHORT])
+    encoder = load_encoder(str(tiny_folder))
+    encoder._cache.connection.execute("PRAGMA query_only = ON")
+    with pytest.warns(UserWarning, match="cannot be written.*TRINITY_CACHE"):
+        np.testing.assert_array_equal(encoder.encode([SHORT, LONG])[:1], states)
+    assert encoder.stats.tokens_saved == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encoder.encode(["w5 w6"]).shape == (1, 32)
+
+
+def test_cache_that_breaks_while_it_is_used_is_started_anew(tmp_path):
+    cache = StateCache(tmp_path / "c.sqlite", d=3)
+    cache.path.write_bytes(b"not a database, whatever its name says" * 100)
+    with pytest.warns(UserWarning, match="cannot be read"):
+        cache.put([b"a"], [1], [5], ["last"], np.ones((1, 1, 1, 3), np.float32))
+    assert list(cache.get([b"a"], [5], ["last"])) == [b"a"]
+
+
+def test_cache_folder_out_of_reach_is_named_with_the_remedy(tiny_folder, own_cache):
+    own_cache.mkdir()
+    (own_cache / "hidden_states").write_text("a file where the folder should be")
+    with pytest.raises(OSError, match="hidden_states.*TRINITY_CACHE.*cache=False"):
+        load_encoder(str(tiny_folder))
+    assert load_encoder(str(tiny_folder), cache=False).encode([SHORT]).shape == (1, 32)
+
+
 def test_cache_row_of_wrong_length_or_not_finite_is_encoded_again(tmp_path):
     cache = StateCache(tmp_path / "c.sqlite", d=3)
     cache.put([b"a", b"b", b"c"], [1, 2, 3], [5], ["last"], np.ones((3, 1, 1, 3), np.float32))
@@ -242,6 +272,8 @@ def test_tokens_and_position_are_what_the_vector_is_read_from(tiny_folder):
     ("bad", "named"),
     [
         ({"position": "third"}, "third"), ({"input_format": "xml"}, "xml"), ({"dtype": "int8"}, "int8"),
+        ({"layer": "last"}, "layer is 'last'"), ({"layer": True}, "layer is True"), ({"layer": 1.5}, "layer is 1.5"),
+        ({"max_tokens": 10.5}, "max_tokens is 10.5"), ({"random_weights": "x"}, "random_weights is 'x'"),
         ({"layer": 3}, "layer 3"), ({"layer": -4}, "layer -4"), ({"max_tokens": 1}, "max_tokens is 1"),
     ],
 )  # fmt: skip
@@ -254,6 +286,15 @@ def test_bad_texts_are_named(tiny_folder):
     encoder = load_encoder(str(tiny_folder), cache=False)
     with pytest.raises(TypeError, match="one string"):
         encoder.encode("w1 w2")
+    with pytest.raises(TypeError, match="texts is None"):
+        encoder.encode(None)
+    for bad in (None, float("nan"), 3, b"w1 w2", {"role": "user", "content": "w1"}, "w1 \ud800", ["w1"]):
+        with pytest.raises(ValueError, match="text 1 "):
+            encoder.encode([SHORT, bad])
+    for bad in ({"layers": []}, {"layers": [0, 0]}, {"layers": [2, -1]}, {"layers": [0.5]}, {"layers": "0"},
+                {"layers": [0], "positions": []}, {"layers": [0], "positions": ["last", "last"]}):  # fmt: skip
+        with pytest.raises(ValueError, match="layer|position"):
+            encoder.encode_grid([SHORT], **bad)
     for bad in ("", "  ", [], [{"role": "user"}], [{"role": "user", "content": ""}], [{"role": "user", "content": 3}]):
         with pytest.raises(ValueError, match="text 1 "):
             encoder.encode([SHORT, bad])
@@ -266,9 +307,20 @@ def test_unknown_models_are_named_with_a_remedy(tmp_path, monkeypatch):
         load_encoder("nonesuch")
     with pytest.raises(FileNotFoundError, match=r"config\.json"):
         load_encoder(str(tmp_path))
+    for bad in (None, 3, ""):
+        with pytest.raises(ValueError, match=repr(bad)):
+            load_encoder(bad)
     monkeypatch.setattr("importlib.metadata.files", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"no \.gguf file"):
         packaged_gguf("smollm2-135m")
+
+
+def test_a_folder_without_its_tokenizer_is_refused(tiny_folder, tmp_path):
+    """For a Qwen3 the library would load an empty tokenizer from the configuration alone."""
+    shutil.copytree(tiny_folder, tmp_path / "model")
+    (tmp_path / "model" / "tokenizer.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
+        load_encoder(str(tmp_path / "model"))
 
 
 OFFLINE = """

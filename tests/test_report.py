@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from trinity_core import paths
+from trinity_core import freshness, paths
+from trinity_core.notebook import discover
 from trinity_core.report import Claim, Evidence, Results, Verdict, judge, published
 from trinity_core.report import __main__ as command
 from trinity_core.report import claims as rules
 from trinity_core.report import ledger, pages, style
+from trinity_core.report.results import Table
 
 MEASURED = [Evidence.REAL_SLM, Evidence.RECORDED, Evidence.LIVE]
 
@@ -87,11 +89,11 @@ def test_nothing_simulated_or_standing_in_is_ever_reproduced():
     seen = set()
     for relation, ours, half, tolerance, stand_in, evidence in itertools.product(
             rules.RELATIONS, (-2, -1, 0, 1, 2), (None, 0.5, 5.0), (None, 0.5), (False, True), Evidence):
-        if half is None and tolerance is None:
+        if half is None and (tolerance is None or relation in ("greater", "less")):
             continue
         interval = None if half is None else (ours - half, ours + half)
         result = verdict(evidence=evidence, ours=ours, interval=interval, tolerance=tolerance, relation=relation,
-                         stand_in=stand_in)
+                         stand_in=stand_in, paper=-1.0 if relation == "less" else 1.0)
         seen.add((evidence is Evidence.SIMULATED or stand_in, result))
     assert (True, Verdict.REPRODUCED) not in seen
     assert {(True, Verdict.CONSISTENT), (True, Verdict.NOT_REPRODUCED), (False, Verdict.REPRODUCED),
@@ -120,7 +122,11 @@ def test_without_our_number_a_claim_is_not_testable():
     ({"interval": 3}, "give \\(low, high\\)"),
     ({"interval": (0, 2), "ours": None}, "ours is None"),
     ({}, "neither tolerance nor interval"),
-    ({"relation": "greater", "paper": None}, "neither tolerance nor interval"),
+    ({"relation": "greater", "paper": None}, "no interval given for a difference on real-SLM"),
+    ({"relation": "less", "paper": None, "ours": -1.0, "tolerance": 0}, "no interval given"),  # a bare estimate
+    ({"relation": "greater", "paper": -3, "interval": (0.5, 2)}, "paper is -3 with relation 'greater'"),
+    ({"relation": "less", "paper": 3, "ours": -1, "interval": (-2, -0.5)}, "paper is 3 with relation 'less'"),
+    ({"ours": True, "tolerance": 0}, "ours is True"),
     ({"paper": None, "tolerance": 1}, "needs the paper's number"),
     ({"paper": "1", "tolerance": 1}, "paper is '1'"),
     ({"tolerance": 1, "relation": "near"}, "unknown relation 'near'"),
@@ -139,7 +145,8 @@ def test_every_class_and_verdict_has_a_meaning():
 @pytest.mark.parametrize(("value", "text"), [
     (None, "–"), (31680, "31,680"), (147000.0, "147,000"), (0.6146, "0.6146"), (51.0666667, "51.067"),
     (67.0175, "67.0175"), (-2.28, "-2.28"), (0.00001234, "1.2e-05"), (12345.678, "12,345.678"), (0, "0"),
-    (98765.43219, "98,765.4"), (0.123456, "0.1235"),
+    (98765.43219, "98,765.4"), (0.123456, "0.1235"), (3e-10, "3e-10"), (1e-16, "0"), (41 - 1e-12, "41"),
+    (math.nan, "–"), (-math.inf, "-inf"),
 ])
 def test_numbers_read_well(value, text):
     assert rules.number(value) == text
@@ -215,6 +222,9 @@ def test_results_go_to_the_profiles_folder_or_where_the_runner_stages(root, tmp_
     assert Results("02_separability", "smoke").dir == root / "smoke" / "02_separability"
     monkeypatch.setenv("TRINITY_STAGING", str(tmp_path / "staged"))
     assert Results("02_separability", "smoke").dir == tmp_path / "staged"
+    monkeypatch.setenv("TRINITY_STAGING", str(tmp_path / ".02_renamed.staging"))
+    with pytest.raises(ValueError, match="Results\\('02_separability', ...\\) in the notebook '02_renamed'"):
+        Results("02_separability", "smoke")
 
 
 @pytest.mark.parametrize(("name", "profile", "named"), [
@@ -240,6 +250,21 @@ def test_a_table_shows_its_caption_and_evidence_and_keeps_full_precision(root):
     assert "a\\|b" in (results.dir / "tables" / "one.md").read_text(encoding="utf-8")
     assert (results.dir / "tables" / "one.csv").read_text().splitlines()[1].startswith("a|b,0.3333333333,1000,True")
     assert len(table) == 2
+
+
+@pytest.mark.parametrize(("values", "shown"), [
+    ([1e-5, 2e-6], ["0.00001", "0.000002"]), ([(math.nan, math.nan)], ["[–, –]"]), ([None, math.inf, "x"], ["inf"]),
+    ([1e-14, 0.0], ["0", "0"]), ([1 + 2j], ["(1+2j)"]), ([4e-10, "x"], ["4e-10"]),
+])
+def test_odd_cells_are_shown_as_they_are(values, shown):
+    """No small number as a plain zero, no crash on a missing or endless one."""
+    import pandas as pd
+
+    text = repr(Table(pd.DataFrame({"a": values}), "c"))
+    assert all(one in text.split() or one in text for one in shown)
+    if shown[0] != "0":
+        assert "0" not in text.split()
+    assert "–" in repr(Table(pd.DataFrame({"a": pd.array([1.5, None], dtype="Float64")}), "c"))
 
 
 def test_table_texts_depend_on_the_frame_only(root):
@@ -349,6 +374,15 @@ def test_published_names_what_is_wrong(tmp_path):
     (tmp_path / "bad.csv").write_text("a,b\n1,2\n1,2,3\n")
     with pytest.raises(ValueError, match="bad.csv: not a CSV table"):
         published("bad", tmp_path)
+    for text, named in (
+        ("a,b\n1,2\n1\n", "1 cells in the row '1', not 2"),
+        ("a,b\n1,2\n1,6x.1\n3,4\n5,6\n", "b is '6x.1' in row 2"),
+        ("# source: x\na,b\n", "no rows"),
+    ):
+        (tmp_path / "bad.csv").write_text(text)
+        with pytest.raises(ValueError, match=f"bad.csv: {named}"):
+            published("bad", tmp_path)
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="bad.csv: its first line"):
         published.source("bad", tmp_path)
 
@@ -391,6 +425,33 @@ def test_without_results_the_command_says_how_to_make_them(root, capsys):
     error = capsys.readouterr().err
     assert "no results of profile 'smoke'" in error and "./run_all.sh --profile smoke" in error
     assert str(root) not in error
+
+
+def test_results_that_are_not_current_say_so_everywhere(root, capsys):
+    """Other parameters, an edited file, a renamed notebook: such results look like any others."""
+    make_notebook("00_paper_numbers", ["00.a"])
+    make_notebook("02_separability", ["02.a"])
+    make_notebook("02_old_name", ["02.a"])
+    folder = root / "smoke"
+    book = {book.name: book for book in discover()}["00_paper_numbers"]
+    key = freshness.make_task(book, folder, "smoke", {}, freshness.inputs_digest()).key
+    own = {name: repr(value) for name, value in {**book.parameters, "profile": "smoke"}.items()}
+    files = {"claims.json": freshness.file_digest(folder / "00_paper_numbers" / "claims.json")}
+    record = {"key": key, "files": files, "seconds": 1.0, "parameters": own}
+    (folder / "00_paper_numbers" / "run.json").write_text(json.dumps(record))
+    (folder / "02_separability" / "run.json").write_text(json.dumps(record | {"parameters": own | {"seed": "7"}}))
+    said = freshness.remarks(folder, "smoke")
+    assert said["00_paper_numbers"] == "" and "seed = 7" in said["02_separability"]
+    assert command.main(["--profile", "smoke"]) == 0
+    pages_made = [capsys.readouterr().out, *((folder / name).read_text() for name in ("REPORT.md", "index.html"))]
+    for page in pages_made:
+        assert page.count("seed = 7") == 1 and page.count("no longer there") == 1
+    claims = json.loads((folder / "claims.json").read_text())["claims"]
+    assert [(claim["notebook"], claim["id"]) for claim in claims] == [("00_paper_numbers", "00.a"),
+                                                                      ("02_separability", "02.a")]
+    (folder / "00_paper_numbers" / "claims.json").write_text(
+        (folder / "00_paper_numbers" / "claims.json").read_text().replace('"paper": 1.0', '"paper": 1.1'))
+    assert "changed since" in freshness.remarks(folder, "smoke")["00_paper_numbers"]
 
 
 def test_an_unknown_profile_is_refused_by_name(capsys):

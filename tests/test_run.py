@@ -16,8 +16,8 @@ import nbformat
 import psutil
 import pytest
 
-from trinity_core import freshness, run
-from trinity_core.notebook import Notebook, NotebookError, discover
+from trinity_core import freshness, paths, run
+from trinity_core.notebook import Notebook, NotebookError, discover, execute
 from trinity_core.paths import ROOT
 
 MODULES = ("__init__", "paths", "profiles", "env", "run", "notebook", "execution", "freshness")
@@ -111,6 +111,14 @@ def project(tmp_path):
         (["--param", "sed=7"], ["sed", "00_first", "seed"]),
         (["--param", "seed=x"], ["seed=x", "literal"]),
         (["--param", "seed"], ["seed", "NAME=VALUE"]),
+        (["--param", "seed={[1]: 2}"], ["seed={[1]: 2}", "literal"]),
+        (["--param", "seed={1, 2}"], ["seed={1, 2}", "lists"]),
+        (["--param", "seed={1: 2}"], ["seed={1: 2}", "keys are texts"]),
+        (["--param", "seed='7'"], ["seed='7'", "00_first", "type int, as 42"]),
+        (["--param", "seed=7.0"], ["seed=7.0", "type int"]),
+        (["--param", "seed=True"], ["seed=True", "type int"]),
+        (["--param", "seed=1", "--param", "seed=2"], ["seed=2", "twice"]),
+        (["--out", "x" * 300], ["x" * 300, "too long"]),
         (["--param", "profile='smoke'"], ["--profile"]),
         (["--list", "--setup"], ["--list", "--setup"]),
         (["--list", "--force"], ["--force", "--list"]),
@@ -120,7 +128,7 @@ def project(tmp_path):
         (["--out", "requirements.txt"], ["requirements.txt", "not a folder"]),
         (["--", "-k", "x"], ["-k x", "--test"]),
     ],
-    ids=" ".join,
+    ids=lambda words: " ".join(words)[:40],
 )
 def test_wrong_arguments_are_named(project, arguments, named):
     printed = call(project, *arguments, status=2)
@@ -169,6 +177,21 @@ def test_parameters_cell_holds_literals_only(tmp_path, parameters, named):
 def test_parameters_are_read_as_values(tmp_path):
     write_notebook(tmp_path / "00_a.ipynb", parameters='profile = "smoke"  # why\nsizes: list = [1, -2.5]\nname = None')
     assert Notebook(tmp_path / "00_a.ipynb").parameters == {"profile": "smoke", "sizes": [1, -2.5], "name": None}
+
+
+def test_parameters_take_values_of_their_own_kind():
+    for value, default in ((7, 42), (1, 0.5), ("b", "a"), ([1], (1, 2)), ("any", None), (False, True), ({"a": 1}, {})):
+        assert run.fits(value, default) and run.plain(value)
+    for value, default in ((7.5, 42), ("7", 7), (True, 1), (None, 1), ([1], 1), (0.5, True)):
+        assert not run.fits(value, default)
+    for value in ({1}, b"x", 1j, ..., [{2: 3}]):
+        assert not run.plain(value)
+
+
+def test_misnamed_notebooks_are_told(project):
+    write_notebook(project / "notebooks" / "2_third.ipynb", WRITE)
+    for arguments in (["--list"], ["--only", "00"]):
+        assert "left out: notebooks/2_third.ipynb" in call(project, *arguments)
 
 
 def test_discovery_names_what_is_wrong(tmp_path):
@@ -358,6 +381,7 @@ def test_stop_leaves_finished_results_whole(tmp_path, number, status):
     folder = project / "results" / "offline"
     assert (folder / "00_first" / "tables" / "a.csv").read_text() == "seed,42"
     assert not list(folder.glob(".*.staging")) and not (folder / "01_slow").exists()
+    assert not (folder / "failed").exists()  # stopped is not failed
 
     write_notebook(project / "notebooks" / "01_slow.ipynb", WRITE)
     assert "1 run, 1 up to date, 0 failed" in call(project)
@@ -378,6 +402,73 @@ def test_killed_run_takes_its_children_along_and_is_mended(tmp_path):
     write_notebook(project / "notebooks" / "01_slow.ipynb", WRITE)
     assert "1 run" in call(project)
     assert not list((project / "results" / "offline").glob(".*.staging"))
+
+
+def test_stop_within_a_swap_leaves_the_earlier_results_in_place(tmp_path, monkeypatch):
+    final, staging = tmp_path / "00_a", tmp_path / ".00_a.staging"
+    final.mkdir()
+    (final / "a").write_text("earlier")
+    staging.mkdir()
+    rename = Path.rename
+
+    def stopped_at_the_second(self, target):
+        if self == staging:
+            raise run.Stopped(signal.SIGINT)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", stopped_at_the_second)
+    with pytest.raises(run.Stopped):
+        freshness.swap(staging, final)
+    assert contents(tmp_path) == {"00_a/a": b"earlier"}
+
+
+@pytest.mark.parametrize("damage", ["[]", "null", "{}", '{"key": 1', '{"key": "KEY"}', '{"key": "KEY", "files": [], '
+                                    '"seconds": null, "parameters": {}}', "\x00\x01"])
+def test_a_damaged_record_is_no_record(tmp_path, damage):
+    write_notebook(tmp_path / "00_a.ipynb", WRITE)
+    task = freshness.make_task(Notebook(tmp_path / "00_a.ipynb"), tmp_path / "offline", "offline", {}, "inputs")
+    task.results.mkdir(parents=True)
+    (task.results / "run.json").write_text(damage.replace("KEY", task.key))
+    assert freshness.read_record(task.results) == {} and not freshness.up_to_date(task)
+
+
+def test_a_damaged_report_is_made_again(project):
+    call(project)
+    folder = project / "results" / "offline"
+    good = (folder / "claims.json").read_bytes()
+    for name, damage in (("claims.json", b"{"), ("REPORT.md", b""), (run.REPORT_KEY, b"\xff"), ("claims.json", b"[]")):
+        (folder / name).write_bytes(damage)
+        assert "0 run, 2 up to date" in call(project)
+        assert (folder / "claims.json").read_bytes() == good and (folder / "REPORT.md").read_bytes() == good
+
+
+def test_folders_given_by_the_caller_reach_the_kernel_as_the_caller_means_them(tmp_path, monkeypatch):
+    """The kernel works in notebooks/: a relative folder would be another one there, inside the repository."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRINITY_CACHE", "cache")
+    monkeypatch.setenv("TRINITY_DATA", "../data")
+    environment = run.kernel_environment(run.parse(run.build_parser(), []))
+    assert environment["TRINITY_CACHE"] == str(tmp_path / "cache")
+    assert environment["TRINITY_DATA"] == str(tmp_path.parent / "data")
+    assert paths.cache_dir() == tmp_path / "cache"
+
+
+def test_a_kernel_that_lost_its_port_is_started_again(tmp_path, monkeypatch):
+    import papermill
+
+    write_notebook(tmp_path / "00_a.ipynb", "1")
+    calls = []
+
+    def dies_once(*_, **__):
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+
+    monkeypatch.setattr(papermill, "execute_notebook", dies_once)
+    assert execute(tmp_path / "00_a.ipynb", tmp_path / "copy.ipynb", {}, print) and len(calls) == 2
+    calls.clear()
+    monkeypatch.setattr(papermill, "execute_notebook", lambda *_, **__: calls.append(1) or 1 / 0)
+    assert not execute(tmp_path / "00_a.ipynb", tmp_path / "copy.ipynb", {}, print) and len(calls) == 1
 
 
 def test_swap_survives_a_stop_between_its_renames(tmp_path):

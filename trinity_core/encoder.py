@@ -17,7 +17,7 @@ import hashlib
 import importlib.metadata
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from trinity_core.encoder_cache import StateCache
+from trinity_core.encoder_input import Text, as_messages, content_key
 from trinity_core.encoder_prefix import PrefixStore, run_model
 from trinity_core.paths import cache_dir
 from trinity_core.slm import ModelSource, find_model, load_body, load_config, load_tokenizer
@@ -34,8 +35,6 @@ INPUT_FORMATS = ("raw", "chat")
 DTYPES = ("float32", "bfloat16")
 BATCH_TOKENS = 1024  # larger batches gain nothing on two cores and cost memory
 PROGRESS_FROM = 3000  # tokens: about five seconds, below which a bar only flickers
-
-Text = str | Sequence[Mapping[str, str]]
 
 
 @dataclass
@@ -64,21 +63,6 @@ def token_index(mask: np.ndarray, position: str) -> np.ndarray:
     return np.array([np.flatnonzero(row)[-back] for row in mask])
 
 
-def as_messages(text: Text, number: int = 0) -> list[dict[str, str]]:
-    """A text as chat messages: a string is one user message. ValueError names the text by its number in the call."""
-    messages = [{"role": "user", "content": text}] if isinstance(text, str) else list(text)
-    if not messages:
-        raise ValueError(f"text {number} is an empty transcript; give at least one message")
-    for message in messages:
-        if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
-            raise ValueError(f"text {number} has the message {message!r}; expected {{'role': ..., 'content': ...}}")
-        if not all(isinstance(value, str) and value.strip() for value in message.values()):
-            raise ValueError(
-                f"text {number} has an empty or non-text field in {dict(message)!r}; leave such messages out"
-            )
-    return [dict(message) for message in messages]
-
-
 def load_encoder(
     name: str = "smollm2-135m",
     *,
@@ -104,9 +88,18 @@ def load_encoder(
     ):
         if value not in choices:
             raise ValueError(f"unknown {setting} {value!r}; choose one of {', '.join(choices)}")
+    for setting, value in (("layer", layer), ("max_tokens", max_tokens), ("random_weights", random_weights)):
+        if not _whole(value) and not (setting == "random_weights" and value is None):
+            raise ValueError(f"{setting} is {value!r}; give a whole number")
     if max_tokens < 2:
         raise ValueError(f"max_tokens is {max_tokens}; the penultimate token needs at least 2")
-    return Encoder(find_model(name), position, input_format, layer, dtype, thinking, random_weights, max_tokens, cache)
+    seed = None if random_weights is None else int(random_weights)
+    return Encoder(find_model(name), position, input_format, layer, dtype, thinking, seed, int(max_tokens), cache)
+
+
+def _whole(value: Any) -> bool:
+    """Whether the value is a whole number, Python's or numpy's; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 class Encoder:
@@ -222,6 +215,9 @@ class Encoder:
         unknown = [position for position in positions if position not in POSITIONS]
         if unknown:
             raise ValueError(f"unknown position {unknown[0]!r}; choose from {', '.join(POSITIONS)}")
+        for setting, values in (("layers", wanted), ("positions", positions)):
+            if not len(values) or len(set(values)) < len(values):
+                raise ValueError(f"{setting} are {list(values)}; give at least one, and each once")
         return self._grid(texts, wanted, positions, reuse_prefix=False)
 
     def _grid(
@@ -229,6 +225,8 @@ class Encoder:
     ) -> np.ndarray:
         if isinstance(texts, str):
             raise TypeError("texts is one string; give a list of texts")
+        if not isinstance(texts, Iterable):
+            raise TypeError(f"texts is {texts!r}; give a list of texts")
         # A chat template closes with a generation prompt, so a longer transcript does not begin with a shorter one; the
         # mean needs every token's state.
         prefixes = self._prefixes if reuse_prefix and self.input_format == "raw" and "mean" not in positions else None
@@ -251,7 +249,9 @@ class Encoder:
         return out
 
     def _layer_index(self, layer: int) -> int:
-        index = layer + self.n_layers + 1 if layer < 0 else layer
+        if not _whole(layer):
+            raise ValueError(f"layer is {layer!r}; give a whole number")
+        index = int(layer) + self.n_layers + 1 if layer < 0 else int(layer)
         if not 0 <= index <= self.n_layers:
             raise ValueError(f"layer {layer} does not exist; {self.name!r} has layers 0 to {self.n_layers}")
         return index
@@ -316,11 +316,6 @@ class Encoder:
             weights = torch.from_numpy(mask.astype(np.float32))
             return (torch.einsum("btd,bt->bd", hidden.float(), weights) / weights.sum(1, keepdim=True)).numpy()
         return hidden[torch.arange(len(mask)), torch.from_numpy(token_index(mask, position))].float().numpy()
-
-
-def content_key(messages: list[dict[str, str]]) -> bytes:
-    """16 bytes that stand for a transcript's content."""
-    return hashlib.blake2b(json.dumps(messages, sort_keys=True).encode(), digest_size=16).digest()
 
 
 def length_sorted_batches(lengths: Mapping[bytes, int]) -> Iterator[list[bytes]]:

@@ -2,7 +2,7 @@
 
 Rows are committed batch by batch, so a killed run keeps all but its last batch, and several processes may read and
 write at once. A file that SQLite cannot read is set aside with a warning and started anew: a cache may be lost, but it
-is never wrong.
+is never wrong. One that cannot be written is read, and said so once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,15 @@ class StateCache:
     def __init__(self, path: Path, d: int) -> None:
         self.path = Path(path)
         self.d = d
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._open()
+        self._warned = False
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except (OSError, sqlite3.OperationalError) as error:
+            raise OSError(
+                f"cannot open the cache of hidden states {self.path} ({error}); set TRINITY_CACHE to a folder you can "
+                "write, or load the encoder with cache=False"
+            ) from None
 
     def _open(self) -> None:
         try:
@@ -104,5 +111,20 @@ class StateCache:
             for i, layer in enumerate(layers)
             for j, position in enumerate(positions)
         ]
+        try:
+            self._put(rows)
+        except sqlite3.OperationalError as error:  # read-only, full, or held by another process: go on without
+            if not self._warned:
+                warnings.warn(
+                    f"the cache {self.path.name} cannot be written ({error}); these hidden states are computed again "
+                    "next time. Set TRINITY_CACHE to a folder you can write",
+                    stacklevel=2,
+                )
+            self._warned = True
+        except sqlite3.DatabaseError as error:
+            self._set_aside(error)
+            self._put(rows)
+
+    def _put(self, rows: Sequence[tuple[bytes, int, str, int, bytes]]) -> None:
         with self.connection:
             self.connection.executemany("INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)", rows)

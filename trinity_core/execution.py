@@ -138,5 +138,5 @@ def execute_all(tasks: list[Task], jobs: int, environment: dict[str, str]) -> li
             child.process.stdin.close()  # all at once, then wait for each
         for child in running:
             child.stop()
-            give_up(child.task)
+            shutil.rmtree(child.task.staging, ignore_errors=True)  # stopped, not failed: no copy to read
     return failed

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator
 
-from trinity_core.notebook import Notebook, NotebookError, digest
+from trinity_core.notebook import Notebook, NotebookError, digest, discover
 from trinity_core.paths import DATA, ROOT, write_atomic
 from trinity_core.profiles import PROFILES
 
@@ -75,21 +75,59 @@ def file_digest(path: Path) -> str:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """A results folder's record; empty where there is none that can be read."""
+    """A results folder's record; empty where there is none that can be read and has what is asked of it."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return record if isinstance(record, dict) else {}
     except (OSError, ValueError):
         return {}
+    fields = {"key": str, "files": dict, "seconds": (int, float), "parameters": dict}
+    whole = isinstance(record, dict) and all(isinstance(record.get(name), kind) for name, kind in fields.items())
+    return record if whole else {}
 
 
 def up_to_date(task: Task) -> bool:
     """True where the results were made under the task's key and each of their files is as it was written."""
     record = read_record(task.results)
-    return record.get("key") == task.key and all(
-        (task.results / name).is_file() and file_digest(task.results / name) == value
-        for name, value in record["files"].items()
-    )
+    try:
+        return record.get("key") == task.key and all(
+            (task.results / name).is_file() and file_digest(task.results / name) == value
+            for name, value in record["files"].items()
+        )
+    except OSError:  # a file that cannot be read is not as it was written
+        return False
+
+
+GONE = "its notebook is no longer there, so its claims are left out; remove this folder"
+
+
+def remarks(folder: Path, profile: str) -> dict[str, str]:
+    """What a reader of `results/<profile>` has to know: by results folder, why it is not what a run would make now.
+
+    Empty text: it is. Results of other parameters, of an earlier state of the suite, or of a notebook that was renamed
+    look like any others, so the report says it beside them.
+    """
+    books = {book.name: book for book in discover()}
+    inputs = inputs_digest()
+    said = {}
+    for name in sorted(file.parent.name for file in folder.glob("[0-9][0-9]_*/claims.json")):
+        record = read_record(folder / name)
+        if name not in books:
+            said[name] = GONE
+            continue
+        try:
+            task = make_task(books[name], folder, profile, {}, inputs)
+        except NotebookError as error:
+            said[name] = f"out of date: {error}"
+            continue
+        own = {key: repr(value) for key, value in {**task.notebook.parameters, "profile": profile}.items()}
+        other = [f"{key} = {value}" for key, value in record.get("parameters", {}).items() if own.get(key) != value]
+        if up_to_date(task):
+            said[name] = ""
+        elif other:
+            said[name] = f"made with other parameters than the notebook's own: {', '.join(other)}"
+        else:
+            said[name] = "not what ./run_all.sh would make now: the notebook, the suite or these files changed since"
+    return said
 
 
 def finish(task: Task, started: float, seconds: float) -> None:
@@ -123,11 +161,15 @@ def give_up(task: Task) -> None:
 
 
 def swap(staging: Path, final: Path) -> None:
-    """Puts a finished folder in the place of the earlier one; `recover` mends a stop between the two renames."""
+    """Puts a finished folder in the place of the earlier one; `recover` mends a kill between the two renames."""
     earlier = final.with_name(f".{final.name}.earlier")
-    if final.exists():
-        final.rename(earlier)
-    staging.rename(final)
+    try:
+        if final.exists():
+            final.rename(earlier)
+        staging.rename(final)
+    finally:
+        if earlier.exists() and not final.exists():  # a signal's exception came in between
+            earlier.rename(final)
     shutil.rmtree(earlier, ignore_errors=True)
 
 

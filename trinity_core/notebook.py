@@ -22,6 +22,9 @@ from typing import Any
 from trinity_core.paths import NOTEBOOKS
 
 
+KERNEL_STARTS = 3  # tries to start a notebook's kernel
+
+
 class NotebookError(ValueError):
     """A notebook that cannot be run as it stands; the message names it and the remedy."""
 
@@ -143,7 +146,14 @@ def execute(source: Path, copy: Path, parameters: dict[str, Any], report: Any) -
     try:
         hooks = {"record_timing": False, "on_cell_start": on_cell_start}
         settings = {"cwd": source.parent, "language": "python", "progress_bar": False, **hooks}
-        papermill.execute_notebook(source, copy, parameters, **settings)
+        for attempt in range(KERNEL_STARTS):
+            try:
+                papermill.execute_notebook(source, copy, parameters, **settings)
+                break
+            except RuntimeError as error:
+                # Kernels that start at once may pick the same free port; the one that loses it dies before any cell.
+                if started or attempt == KERNEL_STARTS - 1 or "Kernel died before replying" not in str(error):
+                    raise
     except papermill.PapermillExecutionError as error:
         failure = _one_line(error.ename, error.evalue)
     except DeadKernelError:

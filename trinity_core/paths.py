@@ -26,7 +26,7 @@ def cache_dir() -> Path:
     """
     named = os.environ.get("TRINITY_CACHE")
     if named:
-        path = Path(named).expanduser()
+        path = Path(os.path.abspath(os.path.expanduser(named)))  # whole: a later change of folder must not move it
     else:
         path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trinity"
     try:

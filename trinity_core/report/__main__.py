@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from trinity_core import paths
+from trinity_core import freshness, paths
 from trinity_core.profiles import PROFILES, get_profile
 from trinity_core.report import ledger, pages
 
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(str(error))
     folder = (options.out or paths.results_root()).expanduser() / profile
     try:
-        notebooks = ledger.load(folder, profile)
+        notebooks = ledger.load(folder, profile, freshness.remarks(folder, profile))
         written = {
             "claims.json": ledger.merged_json(notebooks, profile),
             "REPORT.md": pages.as_markdown(notebooks, profile),

@@ -8,7 +8,8 @@ the order in which `judge` applies them:
    For arithmetic evidence the interval is not statistical: it holds every value that the printed cells allow before
    their own rounding. Agreement that needs it is worth "consistent", agreement within the tolerance "reproduced".
 3. relation "greater" or "less": `ours` is a *difference* (A - B) and `interval` is that difference's; the order holds
-   when the whole interval lies above (below) 0. An interval that includes 0 does not reproduce an order.
+   when the whole interval lies above (below) 0. An interval that includes 0 does not reproduce an order, and only
+   arithmetic evidence can do without one.
 4. relation "at least" or "at most": `ours` is held against the paper's number; the whole interval (or `ours` itself,
    give or take the tolerance) must lie on its right side.
 5. A claim that holds is "reproduced", except on simulated evidence and on a stand-in (another SLM or other questions
@@ -24,6 +25,7 @@ from enum import StrEnum
 from typing import Any
 
 SLACK = 1e-9  # float noise: a decimal like 0.615 has no exact binary form
+TINY = 1e-12  # below it a number is the noise of a difference and shown as 0; above, a small number of its own right
 _ID = re.compile(r"\d\d\.\S+")
 
 
@@ -150,8 +152,9 @@ def judge(
     """The verdict on a claim, and the reason in one sentence; the module's docstring states the rules.
 
     `interval` is (low, high) of `ours`; `tolerance` is in the unit of `paper`. Arithmetic orders need neither: their
-    numbers are exact. Raises ValueError naming a NaN, an interval that does not hold `ours`, an unknown relation, a
-    missing paper number, and a claim with neither tolerance nor interval.
+    numbers are exact. Raises ValueError naming a NaN, a truth value, an interval that does not hold `ours`, an unknown
+    relation, a missing paper number or one that contradicts the relation, a claim with neither tolerance nor interval,
+    and an order on other than arithmetic evidence without an interval.
     """
     evidence = Evidence(evidence)
     _check_relation(relation)
@@ -164,6 +167,13 @@ def judge(
         return Verdict.NOT_TESTABLE, "nothing computed here"
     if paper is None and relation not in ("greater", "less"):
         raise ValueError(f"paper is None; relation {relation!r} needs the paper's number")
+    order = relation in ("greater", "less")
+    if order and paper is not None and (paper < 0) == (relation == "greater") and paper != 0:
+        raise ValueError(f"paper is {paper} with relation {relation!r}; give the paper's difference the way round that "
+                         "the claim says, as for ours")
+    if order and interval is None and evidence is not Evidence.ARITHMETIC:
+        raise ValueError(f"no interval given for a difference on {evidence.value} evidence; whether it lies off 0 "
+                         "cannot be told without one")
     exact_order = evidence is Evidence.ARITHMETIC and relation != "equal"
     if interval is None and tolerance is None and not exact_order:
         raise ValueError(f"neither tolerance nor interval given for {evidence.value} evidence; give one of them")
@@ -226,14 +236,19 @@ def _judge_order(
 
 
 def number(value: float | None) -> str:
-    """A number for people: whole ones with thousands separators, others to five significant digits; None is a dash.
+    """A number for people: whole ones with thousands separators, others to five significant digits.
 
+    None and NaN are a dash.
     A number that four decimals state exactly keeps them all (67.0175).
     """
     if value is None:
         return "–"
     value = float(value)
-    if abs(value - round(value)) < SLACK:
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if abs(value - round(value)) < SLACK and (round(value) or abs(value) < TINY):
         return f"{round(value):,}"
     if abs(value) < 1e-4:
         return f"{value:.2g}"
@@ -259,9 +274,11 @@ def _number(value: Any, name: str) -> float | int | None:
     """`value` as a finite Python number (whole ones stay whole) or None; ValueError names what is neither."""
     if value is None:
         return None
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # numpy's too: an answer, not a number
+        raise ValueError(f"{name} is {value!r}; give a number")
     try:
         real = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} is {value!r}; give a number") from None
     if not math.isfinite(real) or isinstance(value, str):
         raise ValueError(f"{name} is {value!r}; give a finite number")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trinity_core.freshness import GONE
 from trinity_core.report.claims import Claim, Evidence, Verdict
 
 
@@ -24,12 +25,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class Notebook:
-    """What one notebook left: its claims in the order of recording, its tables and figures."""
+    """What one notebook left: its claims in the order of recording, its tables and figures.
+
+    `remark` says why it is not what a run would make now (`freshness.remarks`); empty where it is.
+    """
 
     name: str
     claims: tuple[Claim, ...]
     tables: tuple[Picture, ...]
     figures: tuple[Picture, ...]
+    remark: str = ""
 
     @property
     def title(self) -> str:
@@ -37,16 +42,22 @@ class Notebook:
         return f"{self.name[:2]} {self.name[3:].replace('_', ' ').capitalize()}"
 
 
-def load(folder: Path, profile: str) -> list[Notebook]:
-    """The notebooks with results in `folder` (`results/<profile>`), by name.
+def load(folder: Path, profile: str, remarks: dict[str, str] | None = None) -> list[Notebook]:
+    """The notebooks with results in `folder` (`results/<profile>`), by name, each with its remark.
 
-    Raises FileNotFoundError where there are none; ValueError naming a malformed file, or a claim id used twice.
+    What a notebook that is no longer there has left counts for nothing: only the remark on it is kept. Raises
+    FileNotFoundError where there are none; ValueError naming a malformed file, or a claim id used twice.
     """
     files = sorted(Path(folder).glob("[0-9][0-9]_*/claims.json"))
     if not files:
         raise FileNotFoundError(f"no results of profile {profile!r} in {Path(folder).parent.name}/{Path(folder).name}; "
                                 f"make them with: ./run_all.sh --profile {profile}")
-    notebooks = [_read(file, profile) for file in files]
+    remarks = remarks or {}
+    notebooks = []
+    for file in files:
+        remark = remarks.get(file.parent.name, "")
+        kept = Notebook(file.parent.name, (), (), ()) if remark == GONE else _read(file, profile)
+        notebooks.append(replace(kept, remark=remark))
     owner: dict[str, str] = {}
     for notebook in notebooks:
         for claim in notebook.claims:
@@ -78,7 +89,8 @@ def _read(file: Path, profile: str) -> Notebook:
             raise ValueError("not a JSON object")
         for key, expected in (("notebook", name), ("profile", profile)):
             if record.get(key) != expected:
-                raise ValueError(f"{key} is {record.get(key)!r}, its folder says {expected!r}")
+                raise ValueError(f"{key} is {record.get(key)!r}, its folder says {expected!r}; "
+                                 f"the notebook must write Results({name!r}, profile)")
         claims = tuple(Claim.from_json(claim) for claim in _list(record, "claims"))
         pictures = {key: tuple(_picture(entry) for entry in _list(record, key)) for key in ("tables", "figures")}
     except (ValueError, TypeError) as error:  # json's and unicode's errors are ValueErrors

@@ -1,7 +1,8 @@
 """The ledger as pages: plain text for the terminal, Markdown (`REPORT.md`), HTML (`index.html`).
 
-The text and the Markdown depend on the claims alone: the same claims give the same bytes. The HTML also shows the
-tables, figures and executed notebooks that it finds beside them. It loads nothing from elsewhere and runs no script.
+The text and the Markdown depend on the claims and remarks alone: the same ones give the same bytes. The HTML also
+shows the tables, figures and executed notebooks that it finds beside them. It loads nothing from elsewhere and runs no
+script.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from trinity_core.freshness import GONE
 from trinity_core.report.claims import (
     EVIDENCE_MEANING,
     VERDICT_MEANING,
@@ -62,7 +64,8 @@ def as_text(notebooks: list[Notebook]) -> str:
             [c.id, paper_text(c), number(c.ours), interval_text(c.interval), c.unit, c.evidence.value, c.verdict.value]
             for c in notebook.claims
         ]
-        lines += [notebook.title, *_aligned(head, rows), ""]
+        remark = [f"  ! {notebook.remark}"] if notebook.remark else []
+        lines += [notebook.title, *remark, *(_aligned(head, rows) if rows else []), ""]
     lines += ["Verdicts", *_aligned(_COUNT_HEAD, _count_rows(notebooks))]
     return "\n".join(lines) + "\n"
 
@@ -87,8 +90,10 @@ def as_markdown(notebooks: list[Notebook], profile: str) -> str:
     head = ["claim", "source", "paper", "ours", "interval", "evidence", "verdict", "reason"]
     for notebook in notebooks:
         lines += [f"## {notebook.title}", ""]
+        if notebook.remark:
+            lines += [f"**Note: {escape(notebook.remark, quote=False)}.**", ""]
         if not notebook.claims:
-            lines += ["No claims: this notebook teaches.", ""]
+            lines += [] if notebook.remark == GONE else ["No claims: this notebook teaches.", ""]
             continue
         lines += _markdown_table(head, [
             [f"{c.statement} `{c.id}`", c.source, _paper_cell(c), number(c.ours), interval_text(c.interval),
@@ -178,6 +183,8 @@ def as_html(notebooks: list[Notebook], profile: str, folder: Path) -> str:
 def _html_notebook(notebook: Notebook, folder: Path) -> str:
     home = folder / notebook.name
     parts = [f'<h2 id="{quote(notebook.name)}">{escape(notebook.title)}</h2>']
+    if notebook.remark:
+        parts.append(f'<p class="no"><b>Note: {escape(notebook.remark)}.</b></p>')
     executed = [f'<a href="{_link(notebook.name, file.name)}">{escape(file.name)}</a>'
                 for file in sorted(home.glob("*.ipynb"))]
     if executed:
@@ -187,7 +194,7 @@ def _html_notebook(notebook: Notebook, folder: Path) -> str:
         head = "".join(f"<th>{h}</th>" for h in ("claim", "paper", "ours", "evidence", "verdict", "reason"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         parts.append(f'<div class="scroll">{table}</div>')
-    else:
+    elif notebook.remark != GONE:
         parts.append("<p>No claims: this notebook teaches.</p>")
     figures = [_html_figure(notebook.name, figure, home) for figure in notebook.figures]
     if any(figures):

@@ -5,6 +5,7 @@ A file starts with comment lines; the first one, `# source: …`, says which tab
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,26 @@ def published(name: str, folder: Path = PAPER) -> pd.DataFrame:
         raise ValueError(f"{path.name}: not a CSV table ({error}); restore the file from the repository") from None
     if frame.empty:
         raise ValueError(f"{path.name}: no rows; restore the file from the repository")
+    _check(path, frame)
     return frame
+
+
+def _check(path: Path, frame: pd.DataFrame) -> None:
+    """ValueError naming what pandas reads without a word: a short row, a number that is none in a column of numbers."""
+    import pandas as pd
+
+    remedy = "restore the file from the repository"
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"]
+    for row in csv.reader(lines):
+        if len(row) != len(frame.columns):
+            raise ValueError(f"{path.name}: {len(row)} cells in the row {','.join(row)!r}, not {len(frame.columns)}; "
+                             f"{remedy}")
+    for column in frame.columns:
+        cells = frame[column].dropna()
+        wrong = cells[pd.to_numeric(cells, errors="coerce").isna()]
+        if 0 < len(wrong) < len(cells) / 2:
+            raise ValueError(f"{path.name}: {column} is {wrong.iloc[0]!r} in row {wrong.index[0] + 1}, where it is a "
+                             f"number in most rows; {remedy}")
 
 
 def source(name: str, folder: Path = PAPER) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 from collections import Counter
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from trinity_core import paths
 from trinity_core.profiles import get_profile
-from trinity_core.report.claims import Claim, Evidence, Verdict, interval_text, judge, number, paper_text
+from trinity_core.report.claims import TINY, Claim, Evidence, Verdict, interval_text, judge, number, paper_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 _NOTEBOOK = re.compile(r"\d\d_[a-z0-9_]+")
+_STAGED = re.compile(r"\.(\d\d_.+)\.staging")  # as the runner names a notebook's folder while it runs
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -78,6 +80,9 @@ class Results:
             raise ValueError(f"notebook name {notebook!r}: write two digits and a snake_case name, without .ipynb")
         self.notebook, self.profile = notebook, get_profile(profile).name
         staging = os.environ.get("TRINITY_STAGING")
+        staged = _STAGED.fullmatch(Path(staging).name) if staging else None
+        if staged and staged[1] != notebook:
+            raise ValueError(f"Results({notebook!r}, ...) in the notebook {staged[1]!r}; give its own name")
         self.dir = Path(staging) if staging else paths.results_root() / self.profile / notebook
         self._claims: dict[str, Claim] = {}
         self._tables: dict[str, dict[str, str]] = {}
@@ -246,6 +251,7 @@ def _cells(
         fixed = decimals.get(head) if isinstance(decimals, dict) else decimals
         is_float = pd.api.types.is_float_dtype(column)
         if is_float:
+            column = column.astype("float64")  # pandas' own missing value has no order
             places = _places(column.tolist()) if fixed is None else fixed
             columns.append(["–" if pd.isna(value) else _fixed(value, places) for value in column])
         else:
@@ -259,6 +265,8 @@ def _places(values: list[float]) -> int:
     finite = [value for value in values if value == value and abs(value) != float("inf")]
     largest = max((abs(value) for value in finite), default=0.0)
     places = 4 if largest < 1 else 3 if largest < 10 else 2 if largest < 1000 else 1
+    if TINY < largest < 1e-3:
+        places = 3 - math.floor(math.log10(largest))
     while places and all(abs(round(value, places - 1) - round(value, places)) < 1e-12 for value in finite):
         places -= 1
     return places
@@ -281,4 +289,5 @@ def _text(value: Any) -> str:
         return "–"
     if pd.api.types.is_bool(value):
         return "yes" if value else "no"
-    return number(value) if pd.api.types.is_number(value) else " ".join(str(value).split())
+    is_real = pd.api.types.is_number(value) and not pd.api.types.is_complex(value)
+    return number(value) if is_real else " ".join(str(value).split())
