@@ -436,6 +436,9 @@ def test_bad_choices_are_refused_by_name() -> None:
         load_questions(split="dev")
     with pytest.raises(ValueError, match="per_family is 0"):
         load_questions(per_family=0)
+    for bad in ("3", 2.5, True):
+        with pytest.raises(ValueError, match="per_family is"):
+            load_questions(per_family=bad)
     with pytest.raises(ValueError, match="unknown split 'dev'"):
         build_from_templates("math", "math", "dev", {}, GENERAL, 1)
     with pytest.raises(ValueError, match="unknown split 'dev'"):

@@ -454,6 +454,24 @@ def test_results_that_are_not_current_say_so_everywhere(root, capsys):
     assert "changed since" in freshness.remarks(folder, "smoke")["00_paper_numbers"]
 
 
+def test_a_damaged_table_is_named(root, capsys):
+    import pandas as pd
+
+    results = Results("00_paper_numbers", "smoke")
+    results.table(pd.DataFrame({"a": [1], "b": [2]}), "one", evidence="arithmetic", caption="c")
+    results.write()
+    file = results.dir / "tables" / "one.md"
+    file.write_text(file.read_text().replace("| 1 | 2 |", "| 1 |"))
+    assert command.main(["--profile", "smoke"]) == 1
+    assert "00_paper_numbers/tables/one.md is damaged" in capsys.readouterr().err
+
+
+def test_an_empty_out_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--out", ""])
+    assert "--out ''" in capsys.readouterr().err
+
+
 def test_an_unknown_profile_is_refused_by_name(capsys):
     with pytest.raises(SystemExit) as stopped:
         command.main(["--profile", "nope"])

@@ -486,6 +486,14 @@ def test_swap_survives_a_stop_between_its_renames(tmp_path):
     shutil.copytree(final, tmp_path / ".00_a.earlier")  # a crash before the earlier results were removed
     freshness.recover(tmp_path)
     assert contents(tmp_path) == {"00_a/a": b"new"} and not (tmp_path / ".00_a.earlier").exists()
+    shutil.rmtree(final)
+    for odd in (final, tmp_path / ".01_b.staging"):  # a file where a folder belongs
+        odd.write_text("odd")
+    freshness.recover(tmp_path)
+    staging.mkdir()
+    (staging / "a").write_text("new")
+    freshness.swap(staging, final)
+    assert contents(tmp_path) == {"00_a/a": b"new"}
 
 
 def test_threads_are_shared_among_jobs(monkeypatch):

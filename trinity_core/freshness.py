@@ -170,7 +170,15 @@ def swap(staging: Path, final: Path) -> None:
     finally:
         if earlier.exists() and not final.exists():  # a signal's exception came in between
             earlier.rename(final)
-    shutil.rmtree(earlier, ignore_errors=True)
+    remove(earlier)
+
+
+def remove(path: Path) -> None:
+    """Takes a folder away, or whatever else stands in its place; nothing where there is nothing."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def recover(folder: Path) -> None:
@@ -178,11 +186,11 @@ def recover(folder: Path) -> None:
     for earlier in folder.glob(".*.earlier"):
         final = folder / earlier.name[1 : -len(".earlier")]
         if final.exists():
-            shutil.rmtree(earlier)
+            remove(earlier)
         else:
             earlier.rename(final)
     for staging in folder.glob(".*.staging"):
-        shutil.rmtree(staging)
+        remove(staging)
 
 
 @contextlib.contextmanager

@@ -21,15 +21,17 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--profile", default="offline", metavar="NAME", help=f"one of {', '.join(PROFILES)}; "
                         "default: offline")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the folder that holds <profile>/NN_name, as given to "
+    parser.add_argument("--out", metavar="DIR", help="the folder that holds <profile>/NN_name, as given to "
                         "./run_all.sh --out; default: results")
     options = parser.parse_args(arguments)
     try:
         profile = get_profile(options.profile).name
     except ValueError as error:
         parser.error(str(error))
-    folder = (options.out or paths.results_root()).expanduser() / profile
+    if options.out is not None and not options.out:
+        parser.error("--out '': name a folder")
     try:
+        folder = (Path(os.path.expanduser(options.out)) if options.out else paths.results_root()) / profile
         notebooks = ledger.load(folder, profile, freshness.remarks(folder, profile))
         written = {
             "claims.json": ledger.merged_json(notebooks, profile),
@@ -38,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         }
         for name, text in written.items():
             paths.write_atomic(folder / name, text)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
     print(pages.as_text(notebooks))

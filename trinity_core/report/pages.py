@@ -238,9 +238,12 @@ def _html_data(notebook: str, table: Picture, home: Path) -> str:
     file = home / "tables" / f"{table.name}.md"
     if not file.is_file():
         return ""
-    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    lines = [line for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if line.startswith("| ")]
     grid = [[escape(c.replace("\\|", "|")) for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     grid = [[cell.strip() for cell in row] for row in grid]
+    if any(len(row) != len(grid[0]) for row in grid):
+        remedy = f"rerun it: ./run_all.sh --only {notebook[:2]} --force"
+        raise ValueError(f"{notebook}/tables/{file.name} is damaged; {remedy}")
     shown = _html_table(grid[0], grid[2:], [cell.endswith(":") for cell in grid[1]]) if len(grid) > 1 else ""
     csv = _link(notebook, "tables", f"{table.name}.csv")
     return (f"<details><summary>{escape(table.caption or table.name)} <small>{table.evidence.value}</small></summary>"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import numbers
 import re
 import sys
 from collections.abc import Iterator
@@ -55,6 +56,8 @@ def load_questions(
         raise ValueError(f"unknown family {family!r}; choose one of {', '.join(FAMILIES)}")
     if split is not None and split not in SPLITS:
         raise ValueError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
+    if per_family is not None and (isinstance(per_family, bool) or not isinstance(per_family, numbers.Integral)):
+        raise ValueError(f"per_family is {per_family!r}; give a whole number (or None for all)")
     if per_family is not None and per_family < 1:
         raise ValueError(f"per_family is {per_family}; it must be at least 1 (or None for all)")
     chosen = []
