@@ -423,6 +423,52 @@ def test_fractions_equal_exactly_their_own_value(a, b):
     assert right("math", f"{a}", f"Answer: {b}") == (a == b)
 
 
+def test_a_denied_value_is_no_answer():
+    judged(
+        "math",
+        r"""
+        512 != Answer: not 512
+        512 != The answer is not 512.
+        512 != Answer: it is not 512
+        512 != Answer: anything but 512
+        512 != Answer: isn't 512
+        512 != Answer: certainly never 512
+        512 != Answer: it cannot be 512
+        512 != Answer: 512 is wrong
+        512 != Answer: 512 is surely not right.
+        512 != It cannot be 512
+        512 != not 512
+        512 != The answer is not 512, but 7.
+        512 == Answer: 512, not 511
+        511 != Answer: 512, not 511
+        512 == The answer is 512, not 256.
+        512 == Answer: 512 (511 is wrong)
+        512 == Final answer: 512. The other value is wrong.
+        7 == Answer: x = 7 (x cannot be 3)
+        """,
+    )
+    judged(
+        "choice",
+        """
+        D != Answer: D is wrong
+        D != Answer: D isn't possible
+        D == Answer: D, not A
+        D == Answer: D (A is wrong)
+        D == Answer: D because A is wrong
+        """,
+    )
+
+
+def test_marks_with_a_wide_colon_and_ends_of_hidden_reasoning():
+    for kind, reference in (("math", "512"), ("choice", "D"), ("text", "Monday")):
+        assert right(kind, reference, f"Answer\uff1a{reference}") and right(
+            kind, reference, f"Answer\uff1a {reference}"
+        )
+        assert right(kind, reference, f"Answer: 9 or A or Friday</think>Answer: {reference}")
+        assert not right(kind, reference, f"Answer: {reference}</think>Answer: none")
+        assert not right(kind, reference, f"<thinking>Answer: {reference}</thinking>")
+
+
 # --- choice ---
 
 

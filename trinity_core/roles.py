@@ -123,13 +123,18 @@ THOUGHT_END = re.compile(r"</think(?:ing)?>", re.I)  # some chat templates open 
 LINE_BREAK = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
 
 
+def without_thought(text: str) -> str:
+    """The message without hidden reasoning: `<think>` blocks, and what stands before a block's end whose start is not
+    there."""
+    return THOUGHT_END.split(HIDDEN_THOUGHT.sub("", text))[-1]
+
+
 def visible(text: str) -> str:
     """The message without hidden reasoning (`<think>` blocks), outer blanks and characters that do not print.
 
     Every kind of line break is a newline and every kind of blank a space, so that no two words become one.
     """
-    text = THOUGHT_END.split(HIDDEN_THOUGHT.sub("", text))[-1]
-    text = LINE_BREAK.sub("\n", text)
+    text = LINE_BREAK.sub("\n", without_thought(text))
     return "".join(c if c == "\n" or c == "\t" or c.isprintable() else " " * c.isspace() for c in text).strip()
 
 

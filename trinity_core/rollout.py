@@ -6,7 +6,9 @@ who accepts, else after K turns; the latest Worker's answer is checked and gives
 
 All rollouts advance one turn together: each distinct transcript is encoded once, all heads act in one einsum, each
 distinct call is made once, all calls run concurrently. Every draw is keyed by (seed, question, replicate, turn), so a
-rollout is the same whatever else is in the batch.
+rollout is the same whatever else is in the batch. One limit: float32 sums of other batches differ by about 1e-5 in a
+state, so recorded chances agree to some 1e-6 only, and a draw that near a boundary would fall on its other side; states
+that the encoder's cache holds are the same bytes.
 
 Rules that the paper leaves open:
 - A Thinker's named role replaces the head's at the next turn (the agent is still the head's), then is used up.

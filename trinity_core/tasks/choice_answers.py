@@ -22,6 +22,10 @@ _LABEL = re.compile(r"\s*(?:option|choice)?\s*([A-J])\s*(?:[.):,;–—]|-\s|$|\
 _SPOKEN = re.compile(r"\s*(?:option|choice)\s+([A-J])\b|\s*([B-HJ])\b|\s*([AI])\b(?=\s+(?:because|since|as)\b)")
 _SECOND = re.compile(r"\s*[)\].]?\s*(?:,|/|&|\band\b|\bor\b|\?)+\s*(?:[Oo]ption|[Cc]hoice)?\s*[(\[]?([A-J])(?![\w'])")
 
+_DENIED = re.compile(
+    r"\W*(?:\b(?:is|was|looks|seems)\s+(?:\w+\s+)?(?:not|wrong|incorrect|false|impossible)\b|\b(?:isn|wasn|can)\W?t\b)"
+)  # on a line whose quotation marks are gone
+
 
 def _bare(text: str) -> str:
     return _WRAP.sub(" ", text).strip()
@@ -52,6 +56,8 @@ def _letter(text: str, options: Sequence[str], *, strict: bool) -> str | None:
         return _option(line, options)
     if strict:  # "B. 6 volts" in full
         return letter if _option(line[match.end() :], options) == letter else None
+    if _DENIED.match(line, match.end(match.lastindex or 0)):
+        return None
     second = _SECOND.match(line, match.end(match.lastindex or 0))
     return None if second and second.group(1) != letter else letter
 

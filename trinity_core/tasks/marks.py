@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trinity_core.roles import HIDDEN_THOUGHT
+from trinity_core.roles import without_thought
 
 READ_CHARACTERS = 20_000  # of a text, from its end: an answer stands at the end, and every check is bounded
 
@@ -31,7 +31,7 @@ class Mark:
 
 def shown(text: str) -> str:
     """The readable end of a text: no hidden reasoning, blanks of every kind as spaces, no control characters."""
-    text = HIDDEN_THOUGHT.sub("", text)[-READ_CHARACTERS:]
+    text = without_thought(text)[-READ_CHARACTERS:]
     if text.isascii() and text.isprintable():
         return text.strip()
     return "".join(c if c == "\n" or c.isprintable() else " " if c.isspace() else "" for c in text).strip()
@@ -83,8 +83,8 @@ _DECOR = r"[\s*_`\"']{0,6}"
 _PHRASE = re.compile(
     rf"\b(?:answers?|choice|option)\b(?:\s(?:to|for|of)\s[^.:\n]{{1,60}}?)?{_DECOR}(?:"
     rf"\b(?:is|are|would\s+be|should\s+be|must\s+be|will\s+be)\b{_DECOR}"
-    r"(?:(?:actually|therefore|thus|then|indeed|now|simply)\s+)?(?P<colon1>[:=])?"
-    r"|(?P<colon2>[:=]))(?!\s*(?:not|n't)\b)|(?:^|\n)\s*(?P<colon3>####)",
+    r"(?:(?:actually|therefore|thus|then|indeed|now|simply)\s+)?(?P<colon1>[:=\uff1a])?"
+    r"|(?P<colon2>[:=\uff1a]))(?!\s*(?:not|n't)\b)|(?:^|\n)\s*(?P<colon3>####)",
     re.IGNORECASE,
 )
 
@@ -115,6 +115,19 @@ def final_mark(text: str, said: Callable[[str], bool]) -> Mark | None:
     if box is None or phrase is None:
         return box or phrase
     return box if box.start > phrase.start else phrase
+
+
+_DENIED = re.compile(
+    r"[^\d\\$=(]{0,80}?(?:\b(?:not|never|cannot|anything\s+but|other\s+than)\b|n['\u2019]t\b)"
+    r"|[^,;]*\b(?:is|was|looks|seems)\s+(?:\w+\s+)?(?:wrong|incorrect|false|impossible"
+    r"|not\s+(?:right|correct|true|it))\W*$",
+    re.IGNORECASE,
+)
+
+
+def denied(line: str) -> bool:
+    """Whether a line names its value only to deny it: "not 7", "7 is wrong". "7, not 8" states 7."""
+    return _DENIED.match(line) is not None
 
 
 def last_line(text: str) -> str:

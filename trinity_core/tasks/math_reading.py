@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from trinity_core.tasks.marks import Mark, final_mark, last_box, last_line
+from trinity_core.tasks.marks import Mark, denied, final_mark, last_box, last_line
 from trinity_core.tasks.quantities import number, plain_unicode
 
 LONGEST = 2000  # characters of an answer that is read as mathematics
@@ -301,13 +301,15 @@ def isolate(line: str) -> str:
 _REMARK = re.compile(r"(?<=\S)\s+\((?![^()]*\bbase\b)[^()]*[a-zA-Z]{3}[^()]*\)\s*$")
 _EDGES = re.compile(r"^(?:\\[(\[]|[\s$*])+|(?:\\[)\]]|[\s$*])+$")
 
+_CONTRAST = re.compile(r"(?<=[\d})$])\s*,?\s+(?:and\s+|but\s+)?not\s.*$")  # "512, not 511"
+
 
 def extract(text: str) -> str | None:
     """The stated answer: the last mark's (see `marks`), else the one value of the last line; None: nothing stated."""
     mark = final_mark(text, lambda rest: bool(re.search(r"[\d$\\∅∞]|^\W*[a-zA-Z]\W*$", rest)))
     if mark is None:
         line = last_line(text)
-        found = isolate(line)
+        found = "" if denied(line) else isolate(line)
         if found != line or not line:
             return found.strip() or None if found != line else None
         return line if not _words(line) or len(line.split()) <= 4 else None
@@ -317,7 +319,8 @@ def extract(text: str) -> str | None:
     if box := last_box(line):
         return _values(box)
     sentence = re.split(r"\.(?:\s+|\*\*\s*)(?=[A-Z(*])|\.\s*$", line, maxsplit=1)[0]
-    return _EDGES.sub("", isolate(_REMARK.sub("", sentence))) or None
+    sentence = _CONTRAST.sub("", _REMARK.sub("", sentence))
+    return None if denied(sentence) else _EDGES.sub("", isolate(sentence)) or None
 
 
 def reference_text(reference: str) -> str:
