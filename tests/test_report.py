@@ -303,6 +303,28 @@ def test_a_figure_has_the_same_bytes_every_time_and_carries_its_evidence(root, t
     assert b"<dc:date>" not in contents[0][1] and contents[0][0].startswith(b"\x89PNG")
 
 
+def test_what_is_no_table_or_figure_is_named_and_a_figure_has_one_evidence_class(root):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    results = Results("02_separability", "smoke")
+    figure, axis = plt.subplots()
+    with pytest.raises(ValueError, match="'one' is a Axes; give a matplotlib Figure"):
+        results.figure(axis, "one", evidence="live")
+    results.figure(figure, "one", evidence="live")
+    with pytest.raises(ValueError, match="'evidence: live' already"):
+        results.figure(figure, "two", evidence="simulated")
+    plt.close(figure)
+    with pytest.raises(ValueError, match="'one' is a list; give a DataFrame"):
+        results.table([1], "one", evidence="live", caption="c")
+    for caption in ("", " ", None):
+        with pytest.raises(ValueError, match="caption is"):
+            results.table(pd.DataFrame({"a": [1]}), "one", evidence="live", caption=caption)
+
+
 def test_mark_paper_names_a_wrong_axis():
     with pytest.raises(ValueError, match="axis is 'z'"):
         style.mark_paper(None, 1.0, axis="z")

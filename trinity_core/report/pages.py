@@ -71,6 +71,7 @@ def as_text(notebooks: list[Notebook]) -> str:
 
 
 def _aligned(head: list[str], rows: list[list[str]]) -> list[str]:
+    rows = [[" ".join(cell.split()) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]]
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _NOTEBOOK = re.compile(r"\d\d_[a-z0-9_]+")
 _STAGED = re.compile(r"\.(\d\d_.+)\.staging")  # as the runner names a notebook's folder while it runs
+_LABEL = "evidence: "
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -102,6 +103,10 @@ class Results:
         _check_name(name)
         if isinstance(frame, Table):
             frame = frame.frame
+        if not hasattr(frame, "columns"):
+            raise ValueError(f"table {name!r} is a {type(frame).__name__}; give a DataFrame")
+        if not isinstance(caption, str) or not caption.strip():
+            raise ValueError(f"table {name!r}: caption is {caption!r}; say in a few words what it shows")
         shown = Table(frame, f"{caption.rstrip('.')} (evidence: {evidence.value})", decimals)
         # Ten digits: more than any reader needs, fewer than where processors begin to differ.
         csv = frame.to_csv(index=_has_named_index(frame), float_format="%.10g", lineterminator="\n")
@@ -116,7 +121,9 @@ class Results:
 
         evidence = Evidence(evidence)
         _check_name(name)
-        _label_corner(fig, f"evidence: {evidence.value}")
+        if not hasattr(fig, "savefig"):
+            raise ValueError(f"figure {name!r} is a {type(fig).__name__}; give a matplotlib Figure")
+        _label_corner(fig, f"{_LABEL}{evidence.value}")
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             buffer = io.BytesIO()
             with matplotlib.rc_context({"svg.hashsalt": "trinity"}):
@@ -208,8 +215,11 @@ def claim_row(claim: Claim) -> dict[str, str]:
 
 def _label_corner(fig: Figure, label: str) -> None:
     """Writes `label` below the lower right corner of all that `fig` shows, so that it covers nothing."""
-    if label in [text.get_text() for text in fig.texts]:
+    earlier = [text.get_text() for text in fig.texts if text.get_text().startswith(_LABEL)]
+    if earlier == [label]:
         return  # the figure is saved a second time
+    if earlier:
+        raise ValueError(f"the figure says {earlier[0]!r} already, not {label!r}; draw it anew for other evidence")
     fig.draw_without_rendering()  # settles the layout: positions are known only now,
     fig.set_layout_engine("none")  # and stay
     for legend in fig.legends:
