@@ -100,7 +100,7 @@ def test_encode_is_the_grid_at_the_encoders_layer_and_position(tiny_folder, own_
             np.testing.assert_allclose(encoder.encode([SHORT, LONG]), grid[:, layer, j], atol=1e-6)
 
 
-def test_case_15_padding_side_and_batch_do_not_matter(tiny_folder):
+def test_cases_15_padding_side_and_batch_do_not_matter(tiny_folder):
     mask = np.array([[1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]])
     assert token_index(mask, "penultimate").tolist() == [2, 4]
     assert token_index(mask, "last").tolist() == [3, 5]
@@ -112,14 +112,14 @@ def test_case_15_padding_side_and_batch_do_not_matter(tiny_folder):
         assert np.abs(encoder.encode([SHORT])[0] - together[1]).max() < 1e-5 * max(1, np.abs(together[1]).max())
 
 
-def test_case_15_one_real_token_is_an_error(tiny_folder, monkeypatch):
+def test_cases_15_one_real_token_is_an_error(tiny_folder, monkeypatch):
     encoder = load_encoder(str(tiny_folder), cache=False)
     monkeypatch.setattr(encoder, "_all_token_ids", lambda text: [7])
     with pytest.raises(ValueError, match="fewer than 2 tokens"):
         encoder.encode([SHORT])
 
 
-def test_case_16_thinking_changes_the_template_and_the_fingerprint(tiny_folder, own_cache):
+def test_cases_16_thinking_changes_the_template_and_the_fingerprint(tiny_folder, own_cache):
     on, off = (load_encoder(str(tiny_folder), input_format="chat", thinking=thinking) for thinking in (True, False))
     assert off.format(SHORT).endswith("<think> </think> ") and "<think>" not in on.format(SHORT)
     assert on.fingerprint != off.fingerprint
@@ -127,7 +127,7 @@ def test_case_16_thinking_changes_the_template_and_the_fingerprint(tiny_folder, 
     assert off.tokens(SHORT)[off.position_index(SHORT)] == "<think>"  # position -2 of this template's fixed tail
 
 
-def test_case_16_over_long_text_loses_its_oldest_part(tiny_folder):
+def test_cases_16_over_long_text_loses_its_oldest_part(tiny_folder):
     encoder = load_encoder(str(tiny_folder), max_tokens=8, cache=False)
     long = [{"role": "user", "content": LONG}, {"role": "assistant", "content": "w50 w51"}]
     assert encoder.tokens(long) == ["w35", "w36", "w37", "w38", "w39", "assistant:", "w50", "w51"]
