@@ -20,7 +20,7 @@ from trinity_core import freshness, paths, run
 from trinity_core.notebook import Notebook, NotebookError, discover, execute
 from trinity_core.paths import ROOT
 
-MODULES = ("__init__", "paths", "profiles", "env", "run", "notebook", "execution", "freshness")
+MODULES = ("__init__", "paths", "profiles", "env", "run", "notebook", "execution", "freshness", "console")
 REPORT = """
 import json, os, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--out") + 1]) / sys.argv[sys.argv.index("--profile") + 1]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from trinity_core import env, freshness
+from trinity_core.console import run_command
 from trinity_core.execution import elapsed, execute_all
 from trinity_core.notebook import Notebook, NotebookError, discover
 from trinity_core.paths import NOTEBOOKS, ROOT, results_root, write_atomic
@@ -328,4 +329,4 @@ def shown(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

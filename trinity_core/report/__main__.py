@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from trinity_core import freshness, paths
+from trinity_core.console import run_command
 from trinity_core.profiles import PROFILES, get_profile
 from trinity_core.report import ledger, pages
 
@@ -55,4 +56,4 @@ def _shown(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)
