@@ -260,3 +260,34 @@ def test_slips_change_one_place_each() -> None:
         source.replace("return not a", "return not not a"),
         source.replace("return a + b", "return (a + b,)"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "rating"),
+    [
+        ("Clear and right.\nRating: [[8]]", "stop", 8.0),
+        ("Rating: [[8]]", "length", None),
+        ("", "error", None),
+        ("Rating: [[11]]", "stop", None),
+        ("Very good", "stop", None),
+    ],
+)
+def test_a_judge_agent_rates_and_doubt_is_left_out(text, finish, rating):
+    from trinity_core.pool.base import Agent
+    from trinity_core.tasks import mtbench
+    from trinity_core.types import Message
+
+    asked = []
+
+    class Judge:
+        agents = (Agent("player", "fake"), Agent("judge", "fake"))
+
+        async def ask(self, agent, messages, replicate):
+            asked.append((agent, messages[1]["content"], replicate))
+            return Message(text, 5, 5, None, finish, error="boom" if finish == "error" else None)
+
+    question = load_heldout("mtbench")[0]
+    replies = ["My first reply. Rating: [[10]]", "My second reply."]
+    assert mtbench.rate(question, replies, Judge(), 1, replicate=3) == rating
+    ((agent, prompt, replicate),) = asked
+    assert (agent, replicate) == (1, 3) and all(reply in prompt for reply in replies)

@@ -1,8 +1,9 @@
 """Two-turn prompts that stand in for MT-Bench (held out), and how a judge rates the replies from 1 to 10.
 
 The bank `data/questions/mtbench_bank.yaml` gives each prompt's two turns and notes on what a good reply holds; the
-notes are the question's reference and go to the judge alone. `judge_messages` asks, `parse_rating` reads, `mean_rating`
-averages: a judge's reply without a readable rating is left out and counted, never taken as a low mark.
+notes are the question's reference and go to the judge alone. `judge_messages` asks, `parse_rating` reads (`rate`
+does both with an agent of a pool), `mean_rating` averages: a judge's reply without a readable rating is left out and
+counted, never taken as a low mark.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trinity_core import paths
 from trinity_core.tasks.phrasings import GENERAL, apply_phrasing, deal
 from trinity_core.types import Question, Split
+
+if TYPE_CHECKING:
+    from trinity_core.pool.base import Pool
 
 FAMILY = "mtbench"
 BANK = paths.ROOT / "data" / "questions" / "mtbench_bank.yaml"
@@ -121,6 +125,17 @@ def parse_rating(text: str) -> float | None:
         return None
     value = float(found[-1])
     return value if LOWEST <= value <= HIGHEST else None
+
+
+def rate(question: Question, replies: Sequence[str], pool: Pool, judge: int, replicate: int = 0) -> float | None:
+    """The rating that agent number `judge` of the pool gives the last of `replies`.
+
+    None where its reply was cut, failed, or holds no readable rating: a counted exclusion (`mean_rating`).
+    """
+    from trinity_core.pool.base import ask_sync
+
+    message = ask_sync(pool, judge, judge_messages(question, replies), replicate)
+    return parse_rating(message.text) if message.finish == "stop" else None
 
 
 class MeanRating(NamedTuple):
