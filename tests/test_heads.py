@@ -1,4 +1,4 @@
-"""The linear head and the decision: closed forms, draws against probabilities, independence of batching, refusals."""
+"""The heads and the decision: closed forms, references, reductions, draws against probabilities, batching, refusals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from trinity_core.heads import (
+    HEAD_NAMES,
     ROLES,
     agent_role_probabilities,
     decide,
     linear_from_flat,
     linear_logits,
+    make_head,
     parameter_count,
 )
 
@@ -267,3 +269,420 @@ def test_uniforms_of_another_shape_are_refused(shape):
 def test_a_uniform_outside_the_unit_interval_is_named(bad):
     with pytest.raises(ValueError, match=rf"uniform {bad} is outside"):
         decide(np.zeros((1, 10)), 7, uniforms=[[0.5, bad]])
+
+
+# --- the five architectures of A.4 ------------------------------------------------------------------------------------
+
+PRINTED = dict(zip(HEAD_NAMES, (10_240, 20_680, 11_266, 5_120, 1_024), strict=True))  # Tables 3 and 6
+SIZES = [(7, 1024), (7, 576), (2, 23), (6, 40)]  # (L, d): n_a = 10, 10, 5, 9
+every_head = pytest.mark.parametrize("name", HEAD_NAMES)
+
+
+def drawn(head, *leading, seed=0):
+    """A population of thetas (*leading, n) whose every part matters."""
+    return np.random.default_rng([seed, head.size]).normal(size=(*leading, head.size))
+
+
+def states_for(head, *shape):
+    return np.random.default_rng([1, head.d]).normal(size=(*shape, head.d))
+
+
+def reference(head, theta, gumbel=None):
+    """A torch module with `theta` loaded row-major, parameter after parameter; states (m, d) -> logits (m, n_a)."""
+    import torch
+    from torch import nn
+
+    n_a, d = head.n_agents + 3, head.d
+
+    class LowRank(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.Sequential(
+                nn.Linear(d, head.rank, bias=False), nn.ELU(alpha=0.1), nn.Linear(head.rank, n_a, bias=False)
+            )
+
+        def forward(self, h):
+            return 3.0 * self.layers(h)
+
+    class Sparse(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.scores = nn.Parameter(torch.zeros(n_a, d)), nn.Parameter(torch.zeros(d))
+            self.rho, self.tau = nn.Parameter(torch.zeros(1)), nn.Parameter(torch.zeros(1))
+
+        def forward(self, h):
+            k = max(1, int(d * (1 - torch.sigmoid(self.rho))))
+            if gumbel is None:
+                gate = torch.zeros(d, dtype=h.dtype)
+                gate[torch.topk(self.scores, k).indices] = 1
+            else:
+                noisy = self.scores + torch.tensor(gumbel)
+                gate = k * torch.softmax(noisy / (1 + 19 * torch.sigmoid(self.tau)), dim=0)
+            return nn.functional.linear(h * gate, self.weight)
+
+    class Blocks(nn.Module):
+        def __init__(self, rows, widths):
+            super().__init__()
+            self.widths = widths
+            self.blocks = nn.ModuleList(nn.Linear(w, r, bias=False) for r, w in zip(rows, widths, strict=True))
+
+        def forward(self, h):
+            return torch.cat([f(x) for f, x in zip(self.blocks, h.split(self.widths, dim=1), strict=True)], dim=1)
+
+    if head.name == "linear":
+        module = nn.Linear(d, n_a, bias=False)
+    elif head.name == "low-rank":
+        module = LowRank()
+    elif head.name == "sparse":
+        module = Sparse()
+    elif head.name == "block-diagonal-2":
+        rows = [len(part) for part in np.array_split(np.arange(n_a), 2)]
+        first = int(d * rows[0] / n_a)
+        module = Blocks(rows, [first, d - first])
+    else:
+        module = Blocks([1] * n_a, [len(part) for part in np.array_split(np.arange(d), n_a)])
+    module = module.double()
+    torch.nn.utils.vector_to_parameters(torch.tensor(theta), module.parameters())
+    assert sum(p.numel() for p in module.parameters()) == len(theta)
+    return lambda states: module(torch.tensor(states)).detach().numpy()
+
+
+def assert_close(ours, theirs):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_the_names_are_those_of_table_3():
+    from trinity_core.report import published
+
+    assert tuple(published("table3_heads")["head"]) == HEAD_NAMES
+
+
+@every_head
+def test_printed_parameter_counts(name):
+    head = make_head(name, 7, 1024)
+    assert (head.name, head.size) == (name, PRINTED[name])
+
+
+def test_the_low_rank_heads_two_ranks():
+    assert make_head("low-rank", 7, 1024, rank=20) == make_head("low-rank", 7, 1024)
+    assert make_head("low-rank", 7, 1024, rank=14).size == 14_476
+
+
+def test_parameter_counts_at_the_small_encoder():
+    sizes = {name: make_head(name, 7, 576).size for name in HEAD_NAMES}
+    assert list(sizes.values()) == [5_760, 20 * 586, 5_760 + 576 + 2, 2_880, 576]
+
+
+def test_blocks_where_they_do_not_divide_evenly():
+    per_logit = make_head("block-diagonal-10", 7, 576).shapes.values()
+    assert list(per_logit) == [(1, 58)] * 6 + [(1, 57)] * 4  # 576 = 10 x 57 + 6
+    assert list(make_head("block-diagonal-10", 7, 1024).shapes.values()) == [(1, 103)] * 4 + [(1, 102)] * 6
+    assert list(make_head("block-diagonal-2", 7, 576).shapes.values()) == [(5, 288), (5, 288)]
+    assert list(make_head("block-diagonal-2", 2, 23).shapes.values()) == [(3, 13), (2, 10)]  # 23 * 3/5 = 13.8
+    assert list(make_head("block-diagonal-10", 1, 4).shapes.values()) == [(1, 1)] * 4
+
+
+def test_block_diagonal_10_alone_decides_by_argmax():
+    assert [name for name in HEAD_NAMES if make_head(name, 7, 20).argmax] == ["block-diagonal-10"]
+
+
+@every_head
+@pytest.mark.parametrize(("n_agents", "d"), SIZES)
+def test_a_head_equals_its_reference(name, n_agents, d):
+    head = make_head(name, n_agents, d)
+    theta, states = drawn(head), states_for(head, 6)
+    logits = head.logits(theta, states)
+    assert logits.shape == (6, n_agents + 3) and logits.dtype == np.float64
+    assert_close(logits, reference(head, theta)(states))
+
+
+@pytest.mark.parametrize(("n_agents", "d"), SIZES)
+def test_the_soft_gate_equals_its_reference(n_agents, d):
+    head = make_head("sparse", n_agents, d)
+    theta, states, gumbel = drawn(head), states_for(head, 6), np.random.default_rng(2).gumbel(size=d)
+    logits = head.logits(theta, states, training=True, gumbel=gumbel)
+    assert_close(logits, reference(head, theta, gumbel)(states))
+    assert np.abs(logits - head.logits(theta, states)).max() > 0.1  # and the two gates differ
+
+
+def test_rank_14_equals_its_reference():
+    head = make_head("low-rank", 7, 576, rank=14)
+    assert_close(head.logits(drawn(head), states_for(head, 6)), reference(head, drawn(head))(states_for(head, 6)))
+
+
+@every_head
+def test_a_wrong_weight_anywhere_fails_the_reference(name):
+    """Negative: each array, and for block heads each block, moved on its own must be noticed."""
+    head = make_head(name, 7, 40)
+    theta, states = drawn(head), states_for(head, 6)
+    # the sparse head's tau acts in training alone
+    settings = {"training": True, "gumbel": np.random.default_rng(2).gumbel(size=40)} if name == "sparse" else {}
+    expected = reference(head, theta, settings.get("gumbel"))(states)
+    for part in head.shapes:
+        wrong = head.split(theta.copy())
+        wrong[part].flat[-1] += 1.0
+        with pytest.raises(AssertionError, match="Not equal to tolerance"):
+            assert_close(head.logits(head.join(wrong), states, **settings), expected)
+
+
+def test_blocks_that_read_each_others_dimensions_fail_the_reference():
+    head = make_head("block-diagonal-2", 7, 40)
+    theta, states = drawn(head), states_for(head, 6)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        assert_close(head.logits(theta, np.roll(states, 20, axis=-1)), reference(head, theta)(states))
+
+
+# --- reductions -------------------------------------------------------------------------------------------------------
+
+def test_the_linear_head_is_the_linear_functions_bit_for_bit():
+    head = make_head("linear", 7, 576)
+    theta, states = drawn(head, 3), states_for(head, 5)
+    assert head.size == parameter_count(7, 576)
+    assert np.array_equal(head.split(theta)["W"], linear_from_flat(theta, 7, 576))
+    assert np.array_equal(head.logits(theta, states), linear_logits(linear_from_flat(theta, 7, 576), states))
+
+
+def test_sparse_with_every_dimension_kept_is_linear():
+    sparse, linear = make_head("sparse", 7, 96), make_head("linear", 7, 96)
+    arrays = sparse.split(drawn(sparse)) | {"rho": [-40.0]}
+    states, expected = states_for(sparse, 4), linear.logits(arrays["W"].ravel(), states_for(sparse, 4))
+    assert np.array_equal(sparse.logits(sparse.join(arrays), states), expected)
+    even = sparse.join(arrays | {"s": np.full(96, 0.7)})  # equal scores, no noise: the soft gate is 1 everywhere
+    assert_close(sparse.logits(even, states, training=True, gumbel=np.zeros(96)), expected)
+
+
+@pytest.mark.parametrize(("rho", "active"), [(-800, 96), (-40, 96), (0, 48), (np.log(3), 24), (40, 1), (800, 1)])
+def test_rho_sets_how_many_dimensions_act(rho, active):
+    head = make_head("sparse", 7, 96)
+    arrays = head.split(drawn(head)) | {"rho": np.array([rho - 1e-9 * (abs(rho) < 2)])}
+    hard = head.gate(arrays)
+    assert set(hard) <= {0.0, 1.0} and hard.sum() == active
+    assert hard[np.argmax(arrays["s"])] == 1
+    soft = head.gate(arrays, training=True, gumbel=np.random.default_rng(3).gumbel(size=96))
+    assert soft.sum() == pytest.approx(active, rel=1e-12) and (soft > 0).all()
+
+
+def test_dropped_dimensions_are_not_read():
+    head = make_head("sparse", 7, 96)
+    theta, states = drawn(head), states_for(head, 4)
+    dropped = head.gate(head.split(theta)) == 0
+    assert dropped.any()
+    assert np.array_equal(head.logits(theta, np.where(dropped, 1e6, states)), head.logits(theta, states))
+
+
+def test_tied_scores_keep_the_lowest_dimensions():
+    head = make_head("sparse", 7, 576)
+    gate = head.gate(head.split(np.zeros((2, head.size))))
+    assert gate.tolist() == [[1.0] * 288 + [0.0] * 288] * 2
+
+
+@pytest.mark.parametrize(("raw", "tau"), [(-800.0, 1.0), (0.0, 10.5), (800.0, 20.0)])
+def test_tau_stays_between_1_and_20(raw, tau):
+    head = make_head("sparse", 7, 4)
+    arrays = {"W": np.zeros((10, 4)), "s": np.arange(4.0), "rho": np.array([-40.0]), "tau": np.array([raw])}
+    gate = head.gate(arrays, training=True, gumbel=np.zeros(4))
+    assert_close(np.diff(np.log(gate)), np.full(3, 1 / tau))
+
+
+@pytest.mark.parametrize("name", ["block-diagonal-2", "block-diagonal-10"])
+@pytest.mark.parametrize(("n_agents", "d"), SIZES)
+def test_a_block_head_is_linear_with_zeros_off_the_blocks(name, n_agents, d):
+    head = make_head(name, n_agents, d)
+    theta, states = drawn(head), states_for(head, 5)
+    dense, row, column = np.zeros((n_agents + 3, d)), 0, 0
+    for block in head.split(theta).values():
+        rows, columns = block.shape
+        dense[row : row + rows, column : column + columns] = block
+        row, column = row + rows, column + columns
+    assert (row, column) == dense.shape  # every logit and every dimension lies in one block
+    assert_close(head.logits(theta, states), linear_logits(dense, states))
+
+
+def test_low_rank_is_its_matrix_formula():
+    head = make_head("low-rank", 7, 96)
+    theta, states = drawn(head), states_for(head, 5)
+    u, v = theta[: 20 * 96].reshape(20, 96), theta[20 * 96 :].reshape(10, 20)
+    hidden = states @ u.T
+    assert (hidden > 0).any() and (hidden < 0).any()
+    hidden[hidden < 0] = 0.1 * (np.exp(hidden[hidden < 0]) - 1)
+    assert_close(head.logits(theta, states), 3 * hidden @ v.T)
+    assert np.isfinite(head.logits(theta * 1e6, states)).all()  # large hidden values overflow no exponential
+
+
+# --- flat, populations, starts ----------------------------------------------------------------------------------------
+
+@every_head
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SIZES), st.sampled_from([(), (3,), (2, 3)]))
+def test_flat_to_arrays_and_back(name, seed, sizes, leading):
+    head = make_head(name, *sizes)
+    theta = drawn(head, *leading, seed=seed)
+    arrays = head.split(theta)
+    assert {part: array.shape for part, array in arrays.items()} == {p: leading + s for p, s in head.shapes.items()}
+    assert np.array_equal(head.join(arrays), theta)
+
+
+@every_head
+def test_flat_is_the_arrays_one_after_the_other_row_major(name):
+    head = make_head(name, 7, 40)
+    in_order = np.concatenate([array.ravel() for array in head.split(np.arange(head.size)).values()])
+    assert np.array_equal(in_order, np.arange(head.size))
+
+
+@every_head
+def test_a_population_equals_one_candidate_at_a_time(name):
+    head = make_head(name, 7, 576)
+    thetas, own, common = drawn(head, 5), states_for(head, 5, 4), states_for(head, 3)
+    together, shared = head.logits(thetas, own), head.logits(thetas, common)
+    assert together.shape == (5, 4, 10) and shared.shape == (5, 3, 10)
+    for candidate, theta in enumerate(thetas):
+        assert_close(together[candidate], head.logits(theta, own[candidate]))
+        assert_close(shared[candidate], head.logits(theta, common))
+        for row in range(4):
+            assert_close(together[candidate, row : row + 1], head.logits(theta, own[candidate, row][None]))
+    assert_close(head.logits(thetas[0], own), [head.logits(thetas[0], states) for states in own])
+
+
+@every_head
+def test_pairs_do_not_depend_on_the_other_pairs(name):
+    head = make_head(name, 7, 576)
+    thetas, states = drawn(head, 6), states_for(head, 6, 1)
+    together = head.logits(thetas, states)
+    for pairs in ([0], [5, 1], [3, 2, 4]):
+        assert np.array_equal(head.logits(thetas[pairs], states[pairs]), together[pairs])
+
+
+def test_a_populations_soft_gates_equal_one_at_a_time():
+    head = make_head("sparse", 7, 96)
+    thetas, states, gumbel = drawn(head, 5), states_for(head, 5, 4), np.random.default_rng(4).gumbel(size=(5, 96))
+    together = head.logits(thetas, states, training=True, gumbel=gumbel)
+    alone = [head.logits(*one[:2], training=True, gumbel=one[2]) for one in zip(thetas, states, gumbel, strict=True)]
+    assert_close(together, alone)
+
+
+@every_head
+def test_where_training_starts(name):
+    head = make_head(name, 7, 576)
+    start = head.initial(np.random.default_rng(1))
+    assert start.shape == (head.size,)
+    assert np.array_equal(start, head.initial(np.random.default_rng(1)))
+    if name != "low-rank":
+        assert not start.any()
+        return
+    u, v = head.split(start).values()
+    for array, bound in ((u, (6 / 596) ** 0.5), (v, (18 / 30) ** 0.5)):
+        assert 0.95 * bound < np.abs(array).max() <= bound
+        assert stats.kstest(array.ravel(), stats.uniform(-bound, 2 * bound).cdf).pvalue > 0.01
+
+
+@every_head
+def test_a_head_changes_nothing_in_place_and_takes_float32(name):
+    head = make_head(name, 7, 40)
+    theta, states = drawn(head, 2), states_for(head, 2, 3).astype(np.float32)
+    before = theta.copy(), states.copy()
+    logits = head.logits(theta, states)
+    assert np.array_equal(theta, before[0]) and np.array_equal(states, before[1])
+    assert np.array_equal(logits, head.logits(theta, states.astype(np.float64)))
+
+
+@every_head
+def test_a_heads_logits_can_be_decided_upon(name):
+    head = make_head(name, 3, 40)
+    logits = head.logits(drawn(head, 4), states_for(head, 5))
+    assert decide(logits, head.n_agents, mode="argmax").agents.shape == (4, 5)
+
+
+def test_making_a_head_imports_nothing_heavy():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; from trinity_core.heads import make_head; make_head('sparse', 7, 576)\n"
+        "print([m for m in ('torch', 'scipy', 'pandas', 'transformers') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["Linear", "block-diagonal", "", None])
+def test_an_unknown_head_is_named_with_the_choices(name):
+    with pytest.raises(ValueError, match=f"unknown head {name!r}; choose one of linear, low-rank, .*block-diagonal-10"):
+        make_head(name, 7, 40)
+
+
+@pytest.mark.parametrize(("name", "settings"), [("linear", {"rank": 20}), ("low-rank", {"rnak": 14})])
+def test_an_unknown_setting_is_named(name, settings):
+    with pytest.raises(ValueError, match=f"the {name} head has no setting '{next(iter(settings))}'; .*rank=20"):
+        make_head(name, 7, 40, **settings)
+
+
+@pytest.mark.parametrize("rank", [0, -3, 2.5])
+def test_an_impossible_rank_is_refused(rank):
+    with pytest.raises(ValueError, match=f"rank must be a whole number of at least 1, not {rank}"):
+        make_head("low-rank", 7, 40, rank=rank)
+
+
+@every_head
+@pytest.mark.parametrize(("n_agents", "d", "named"), [(0, 40, "n_agents.*0"), (7, 0, "d .*0"), (7, 2.5, "d .*2.5")])
+def test_impossible_sizes_of_a_head_are_refused(name, n_agents, d, named):
+    with pytest.raises(ValueError, match=named):
+        make_head(name, n_agents, d)
+
+
+@pytest.mark.parametrize(("name", "d", "blocks"), [("block-diagonal-2", 1, 2), ("block-diagonal-10", 9, 10)])
+def test_more_blocks_than_dimensions_are_refused(name, d, blocks):
+    with pytest.raises(ValueError, match=f"d = {d} is too small for {blocks} blocks"):
+        make_head(name, 7, d)
+
+
+@every_head
+def test_theta_of_another_size_names_both(name):
+    head = make_head(name, 7, 40)
+    for theta, found in ((np.zeros(head.size + 9_216), head.size + 9_216), (1.0, "a single number")):
+        with pytest.raises(ValueError, match=rf"theta has {found} parameters; the {name} head .* needs {head.size};"):
+            head.logits(theta, np.zeros((1, 40)))
+
+
+@every_head
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_theta_that_is_not_finite_is_refused(name, bad):
+    head = make_head(name, 7, 40)
+    theta = np.zeros((2, head.size))
+    theta[1, -1] = bad
+    with pytest.raises(ValueError, match="not finite"):
+        head.logits(theta, np.zeros((1, 40)))
+
+
+@every_head
+@pytest.mark.parametrize("shape", [(40,), (3, 39), (), (2, 1, 576)])
+def test_states_of_another_shape_are_refused(name, shape):
+    head = make_head(name, 7, 40)
+    with pytest.raises(ValueError, match=re.escape(f"states have shape {shape}") + ".*d = 40"):
+        head.logits(np.zeros(head.size), np.zeros(shape))
+
+
+@every_head
+def test_a_population_of_another_size_than_the_states_is_refused(name):
+    head = make_head(name, 7, 40)
+    with pytest.raises(ValueError, match=re.escape(f"(3, {head.size}) does not fit states of shape (2, 4, 40)")):
+        head.logits(np.zeros((3, head.size)), np.zeros((2, 4, 40)))
+
+
+def test_arrays_that_are_not_the_heads_are_refused():
+    head = make_head("low-rank", 7, 40)
+    with pytest.raises(ValueError, match="made of U, V; given: U"):
+        head.join({"U": np.zeros((20, 40))})
+    for v in (np.zeros((10, 14)), np.zeros(20)):
+        with pytest.raises(ValueError, match=re.escape(f"V has shape {v.shape}; the low-rank head needs")):
+            head.join({"U": np.zeros((20, 40)), "V": v})
+
+
+def test_noise_and_the_soft_gate_go_together():
+    head = make_head("sparse", 7, 40)
+    theta, states = np.zeros((2, head.size)), np.zeros((1, 40))
+    for settings in ({"training": True}, {"gumbel": np.zeros((2, 40))}):
+        with pytest.raises(ValueError, match="go together"):
+            head.logits(theta, states, **settings)
+    with pytest.raises(ValueError, match=re.escape("gumbel has shape (40,); one number per score makes (2, 40)")):
+        head.logits(theta, states, training=True, gumbel=np.zeros(40))

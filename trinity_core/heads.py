@@ -7,8 +7,9 @@ agent a, row L + r scores role r.
 
 Symbols: h -> `states`, W -> `weights`, z -> `logits`, L -> `n_agents`, theta (head part) -> `theta`, row-major W.
 
-A head is two functions: `<head>_from_flat`, from flat parameters to arrays, and `<head>_logits`, from arrays and states
-to logits. What follows the logits is the same for every head.
+The linear head is two functions: `linear_from_flat`, from flat parameters to arrays, and `linear_logits`, from arrays
+and states to logits. `make_head` gives it and the four other architectures of A.4 (module `head_kinds`) one interface.
+What follows the logits is the same for every head.
 
 Departure: the released loop draws from one global, unseeded generator. Here the caller hands in the uniform numbers, so
 a decision depends on its own two numbers alone, not on what else is in the batch or was drawn before.
@@ -17,12 +18,18 @@ All arithmetic is float64, whatever the encoder's precision.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from trinity_core.head_kinds import Head
+
 # The order of the last three logits (METHOD.md section 2; the released code calls the Worker "solver").
 ROLES = ("worker", "thinker", "verifier")
+
+# Table 3's heads, in its order.
+HEAD_NAMES = ("linear", "low-rank", "sparse", "block-diagonal-2", "block-diagonal-10")
 
 
 class Decision(NamedTuple):
@@ -75,13 +82,35 @@ def linear_logits(weights: np.ndarray, states: np.ndarray) -> np.ndarray:
     return states @ np.swapaxes(weights, -1, -2)
 
 
+def make_head(name: str, n_agents: int, d: int, **settings: int) -> Head:
+    """The head called `name` (one of HEAD_NAMES) for L agents and hidden states of d numbers.
+
+    `settings`: rank=20 (default, the printed size) or rank=14 (the text's) for "low-rank"; the others have none.
+    "block-diagonal-10" is one block per logit, whatever L + 3 is: the name is the paper's, whose L is 7.
+    Raises ValueError for an unknown name or setting, a size below 1, or a d too small for the blocks.
+    """
+    if name not in HEAD_NAMES:
+        raise ValueError(f"unknown head {name!r}; choose one of {', '.join(HEAD_NAMES)}")
+    if unknown := [key for key in settings if (name, key) != ("low-rank", "rank")]:
+        raise ValueError(f"the {name} head has no setting {unknown[0]!r}; only 'low-rank' has one: rank=20 or rank=14")
+    from trinity_core import head_kinds as kinds  # here, because that module builds on this one
+
+    if name == "linear":
+        return kinds.LinearHead(n_agents, d)
+    if name == "low-rank":
+        return kinds.LowRankHead(n_agents, d, **settings)
+    if name == "sparse":
+        return kinds.SparseHead(n_agents, d)
+    return kinds.BlockDiagonalHead(n_agents, d, per_logit=name == "block-diagonal-10")
+
+
 def agent_role_probabilities(logits: np.ndarray, n_agents: int) -> tuple[np.ndarray, np.ndarray]:
     """Two separate softmaxes: logits (..., L+3) -> agents (..., L) and roles (..., 3), float64, each summing to 1.
 
     Raises ValueError if the last axis is not L + 3 long or a logit is not finite.
     """
     logits = _checked_logits(logits, n_agents)
-    return _softmax(logits[..., :n_agents]), _softmax(logits[..., n_agents:])
+    return softmax(logits[..., :n_agents]), softmax(logits[..., n_agents:])
 
 
 def decide(
@@ -110,7 +139,8 @@ def decide(
     return Decision(_inverse_cdf(agents, uniforms[..., 0]), _inverse_cdf(roles, uniforms[..., 1]))
 
 
-def _softmax(logits: np.ndarray) -> np.ndarray:
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """The chances e^z / sum e^z along the last axis of finite `logits` (..., k); huge logits do not overflow."""
     with np.errstate(over="ignore"):  # the gap between two huge logits may reach -inf, whose exp is rightly 0
         odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return odds / odds.sum(axis=-1, keepdims=True)
