@@ -472,8 +472,10 @@ def test_dropped_dimensions_are_not_read():
 
 def test_tied_scores_keep_the_lowest_dimensions():
     head = make_head("sparse", 7, 576)
-    gate = head.gate(head.split(np.zeros((2, head.size))))
-    assert gate.tolist() == [[1.0] * 288 + [0.0] * 288] * 2
+    assert head.gate(head.split(np.zeros((2, head.size)))).tolist() == [[1.0] * 288 + [0.0] * 288] * 2
+    scores = np.arange(576) % 3  # 192 of each: all 2s are kept, and the first half of the 1s
+    gate = head.gate(head.split(np.zeros(head.size)) | {"s": scores})
+    assert np.array_equal(gate, (scores == 2) | ((scores == 1) & (np.arange(576) < 288)))
 
 
 @pytest.mark.parametrize(("raw", "tau"), [(-800.0, 1.0), (0.0, 10.5), (800.0, 20.0)])
