@@ -1,0 +1,129 @@
+"""Singular value fine-tuning (SVF): one learned offset a singular value (section 3.1).
+
+    W = U diag(s) V^T,   s'_k = (1 + delta_k) s_k,   W' = U diag(s' sum(s) / sum(s')) V^T
+
+U and V stay; the factor keeps the sum of the singular values (the "energy"). Two rules say which matrices:
+
+- `layer`: the seven of the second-to-last block, in the order q, k, v, o, gate, up, down.
+- `released`: nine blocks as in the released vector, in the order of the causal language model's state dict: the token
+  embedding, the same seven, the language-model head; 9 x 1,024 = 9,216 offsets for Qwen3-0.6B.
+
+The tied embedding. Qwen3-0.6B's head *is* its embedding, one tensor under two names, so the released vector has 1,024
+offsets for either name. Each block is written from the decomposition of the original weights, in state-dict order; the
+head comes last and overwrites the embedding's version. So the two do not compound: the head's offsets win, the
+embedding's 1,024 change nothing (18,432 of the 19,456 released parameters act), and, the tensor being shared, the
+head's offsets change what the model *reads* and with it every layer. Without tying it is the other way round: the
+embedding's offsets act, the head's cannot reach a hidden state. `tests/test_svf.py` writes all nine blocks into a small
+Qwen3 of either kind and finds just that.
+
+Departures: the released code computes in bfloat16, where 1 + delta is rounded and delta = 0 does not give W back. Here
+W' = W + U diag(g - s) V^T with g the new singular values, so delta = 0 gives the original tensors bit for bit.
+
+Symbols: delta -> `deltas`, s -> the second of `factors`, s' sum(s)/sum(s') -> `singular_values`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from trinity_core.encoder import Encoder
+
+SVF_RULES = ("layer", "released")
+MATRICES = (*(f"self_attn.{name}_proj" for name in "qkvo"), *(f"mlp.{name}_proj" for name in ("gate", "up", "down")))
+EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.weight"
+MODEL_TYPES = ("llama", "qwen3")  # checked against transformers' own forward pass, block by block
+
+
+class Factors(NamedTuple):
+    """U (rows, r) and V^T (r, columns), float32 tensors, and s (r,), float64, descending."""
+
+    u: Any
+    s: np.ndarray
+    vt: Any
+
+
+class Svf:
+    """Which matrices of an encoder's model are adapted, and what offsets make of them.
+
+    `sizes`: block -> its number of singular values, in the order of the offsets; `size`: their sum. Decomposing takes
+    some seconds (SmolLM2) and is done when first needed.
+    """
+
+    def __init__(self, encoder: Encoder, rule: str = "layer") -> None:
+        if rule not in SVF_RULES:
+            raise ValueError(f"unknown SVF rule {rule!r}; choose {' or '.join(SVF_RULES)}")
+        self._model = encoder.model
+        config = self._model.config
+        sliding = set((getattr(config, "layer_types", None) or [])[-2:]) - {"full_attention"}
+        if config.model_type not in MODEL_TYPES or sliding or len(self._model.layers) < 2:
+            raise ValueError(
+                f"SVF cannot adapt {encoder.name!r} ({config.model_type}, {len(self._model.layers)} blocks"
+                f"{', ' + sliding.pop() if sliding else ''}); use a model of type {' or '.join(MODEL_TYPES)} with full"
+                " attention and at least 2 blocks, such as smollm2-135m"
+            )
+        self.rule = rule
+        self.layer = len(self._model.layers) - 2
+        blocks = [f"layers.{self.layer}.{name}.weight" for name in MATRICES]
+        shapes = {name: self._model.get_parameter(name).shape for name in blocks}
+        # Whether a hidden state hears the embedding block or the head's: see the module's text.
+        self._embedding_block = HEAD if config.tie_word_embeddings else EMBEDDING
+        if rule == "released":
+            shape = self._model.get_parameter(EMBEDDING).shape  # the head's too, tied or not
+            shapes = {EMBEDDING: shape, **shapes, HEAD: shape}
+        self.sizes = {name: min(shape) for name, shape in shapes.items()}
+        self.size = sum(self.sizes.values())
+
+    @cached_property
+    def factors(self) -> dict[str, Factors]:
+        """The decomposition of every adapted parameter of the model, decomposed in float64."""
+        import torch
+
+        found = {}
+        for name in self.sizes:
+            if name != HEAD:
+                u, s, vt = torch.linalg.svd(self._model.get_parameter(name).double(), full_matrices=False)
+                found[name] = Factors(u.float(), s.numpy(), vt.float())
+        return found
+
+    def singular_values(self, deltas: np.ndarray) -> dict[str, np.ndarray]:
+        """deltas (lambda, size) -> parameter -> its new singular values (lambda, r), float64, energy preserved.
+
+        ValueError for another shape, an offset that is not finite, or singular values whose new sum is not positive.
+        """
+        deltas = np.asarray(deltas, dtype=np.float64)
+        if deltas.ndim != 2 or deltas.shape[1] != self.size:
+            raise ValueError(
+                f"deltas have shape {deltas.shape}; SVF by the rule {self.rule!r} takes (lambda, {self.size}):"
+                " cut off the head's parameters, or use the theta that belongs to this encoder and rule"
+            )
+        if not np.isfinite(deltas).all():
+            raise ValueError("deltas hold a value that is not finite; refuse this candidate before it acts")
+        starts = np.cumsum([0, *self.sizes.values()])
+        blocks = {name: deltas[:, a:b] for name, a, b in zip(self.sizes, starts[:-1], starts[1:], strict=True)}
+        found = {}
+        for name, (_, s, _) in self.factors.items():
+            block = self._embedding_block if name == EMBEDDING else name
+            changed = (1 + blocks[block]) * s
+            total = changed.sum(axis=1, keepdims=True)
+            if (total <= 0).any():
+                raise ValueError(
+                    f"the offsets of {block} (smallest {blocks[block].min():.3g}) bring its singular values to a sum"
+                    f" of {total.min():.3g}; keep offsets above -1"
+                )
+            found[name] = changed * (s.sum() / total)
+        return found
+
+    def weights(self, delta: np.ndarray) -> dict[str, Any]:
+        """The adapted parameters by name, for one candidate's offsets (size,); where delta is 0, the tensors as are."""
+        import torch
+
+        adapted = {}
+        for name, values in self.singular_values(np.asarray(delta)[None]).items():
+            original, (u, s, vt) = self._model.get_parameter(name), self.factors[name]
+            change = torch.from_numpy((values[0] - s).astype(np.float32))
+            adapted[name] = (original + ((u * change) @ vt)).to(original.dtype) if change.any() else original.data
+        return adapted
