@@ -1,20 +1,51 @@
-"""The coordinator: heads over hidden states, for one candidate or a whole population (section 3.1).
+"""The coordinator: theta -> (SVF offsets, head) -> logits, for one candidate or a whole population (section 3.1).
 
-theta (the head part, row-major) -> W -> z = W h -> two softmaxes -> (agent, role). The decision itself is in `heads`.
+theta = [SVF offsets, head], the head's part row-major; the offsets say how the encoder's model is adapted (`svf`), the
+head turns its hidden state into logits, and `heads.decide` draws agent and role.
+
+A theta means something only with the encoder, the text format, the token read, the head and the order of the agents
+that it was made with. `Coordinator` keeps them together, in a safetensors file with a JSON beside it, and refuses any
+other encoder or pool by name. `load_released` reads the vector that the authors published.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from trinity_core.heads import linear_from_flat
+from trinity_core.heads import linear_from_flat, make_head
+from trinity_core.paths import write_atomic
 from trinity_core.types import ROLES
+
+if TYPE_CHECKING:
+    from trinity_core.encoder import Encoder, Text
+    from trinity_core.head_kinds import Head
+    from trinity_core.svf_encoder import SvfEncoder
+
+# L agents in the order of the released vector's first seven rows (Figure 15, A0 ... A6).
+RELEASED_AGENTS = (
+    "GPT-5",
+    "Claude-4-Sonnet",
+    "Gemini-2.5-pro",
+    "DeepSeek-R1-Distill-Qwen-32B",
+    "Gemma-3-27B-It",
+    "Qwen3-32B (reasoning)",
+    "Qwen3-32B (direct)",
+)
 
 
 class Policy(Protocol):
-    """What the role loop needs of a coordinator: logits for (candidate, state) pairs."""
+    """What the role loop needs of a coordinator: logits for (candidate, state) pairs.
+
+    A policy whose candidates change the encoder itself (`SvfPolicy`) also has `states(candidates, texts)`, which
+    replaces the encoder's own.
+    """
 
     n_agents: int
 
@@ -51,9 +82,225 @@ class LinearPolicy:
                 f"the head reads d = {self.weights.shape[-1]} numbers but the states have d = {states.shape[-1]};"
                 " a head fits only the encoder that it was made for"
             )
-        if len(candidates) and not 0 <= min(candidates) <= max(candidates) < len(self.weights):
-            raise ValueError(
-                f"candidates {min(candidates)} to {max(candidates)} asked of a population of {len(self.weights)};"
-                f" give 0 to {len(self.weights) - 1}"
-            )
+        _check_candidates(candidates, len(self.weights))
         return np.einsum("bkd,bd->bk", self.weights[candidates], np.asarray(states, dtype=np.float64))
+
+
+class HeadPolicy:
+    """A population of any head, thetas (lambda, n); a single theta (n,) is a population of one.
+
+    `argmax`: the head decides by argmax by design (A.4): play it with `mode="argmax"`.
+    """
+
+    def __init__(self, head: Head, thetas: np.ndarray) -> None:
+        self.thetas = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
+        head.split(self.thetas)  # refuses another size and values that are not finite
+        self.head, self.n_agents, self.argmax = head, head.n_agents, head.argmax
+
+    def logits(self, candidates: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """z of each pair: candidates (batch,), states (batch, d) -> (batch, L + 3).
+
+        One state a product, so that a logit does not depend on the batch around it.
+        """
+        _check_candidates(candidates, len(self.thetas))
+        return self.head.logits(self.thetas[candidates], np.asarray(states, dtype=np.float64)[:, None])[:, 0]
+
+
+class SvfPolicy(HeadPolicy):
+    """A population of SVF offsets with a head each: thetas (lambda, svf.size + head.size)."""
+
+    def __init__(self, head: Head, thetas: np.ndarray, svf: SvfEncoder) -> None:
+        thetas = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
+        if thetas.shape[1] != svf.size + head.size:
+            raise ValueError(
+                f"theta has {thetas.shape[1]} numbers; SVF by the rule {svf.rule!r} takes {svf.size} and the"
+                f" {head.name} head {head.size}, {svf.size + head.size} in all"
+            )
+        super().__init__(head, thetas[:, svf.size :])
+        self.svf, self.offsets = svf, thetas[:, : svf.size]
+
+    def states(self, candidates: np.ndarray, texts: Sequence[Text]) -> np.ndarray:
+        """What each candidate's adapted model reads: candidates (batch,), texts (batch) -> (batch, d), float32."""
+        return self.svf.states(self.offsets, candidates, texts)
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """What a hidden state depends on. `fingerprint` covers all of it, and the weights; the others name differences."""
+
+    name: str
+    d: int
+    input_format: str
+    position: str
+    layer: int
+    fingerprint: str
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> EncoderSettings:
+        """The settings of an encoder."""
+        return cls(**{setting.name: getattr(encoder, setting.name) for setting in fields(cls)})
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinator:
+    """A trained theta (n,), float64, with all that it belongs to. `svf`: the rule's name (see `svf`), or None."""
+
+    encoder: EncoderSettings
+    agents: tuple[str, ...]
+    head: str
+    theta: np.ndarray
+    svf: str | None = None
+    head_settings: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        theta = np.array(self.theta, dtype=np.float64)
+        theta.flags.writeable = False
+        object.__setattr__(self, "theta", theta)
+        object.__setattr__(self, "agents", tuple(self.agents))
+        if theta.ndim != 1 or not np.isfinite(theta).all():
+            raise ValueError(f"theta has shape {theta.shape} or a value that is not finite; give n finite numbers")
+        size, kind = self.made_head.size, f"the {self.head} head of {len(self.agents)} agents at d = {self.encoder.d}"
+        if self.svf is None and len(theta) != size:
+            raise ValueError(f"theta has {len(theta)} numbers; {kind} needs {size}; with SVF offsets, name their rule")
+        if self.svf is not None and len(theta) <= size:
+            raise ValueError(f"theta has {len(theta)} numbers; {kind} needs {size} after the SVF offsets")
+
+    @classmethod
+    def of(cls, task: Any, theta: np.ndarray) -> Coordinator:
+        """The coordinator that a training task's theta (n,) makes (see `training.task.Task`).
+
+        ValueError where the task transforms states: such a head does not read the encoder's states.
+        """
+        if task.transform is not None:
+            raise ValueError(
+                "the task transforms states before the head reads them, which a coordinator does not; train without"
+                " a transform (whitening) to keep the result"
+            )
+        agents = tuple(agent.name for agent in task.world.pool.agents)
+        settings = {"rank": task.head.rank} if task.head.name == "low-rank" else {}
+        rule = task.svf.rule if task.svf else None
+        return cls(EncoderSettings.of(task.world.encoder), agents, task.head.name, theta, rule, settings)
+
+    @property
+    def made_head(self) -> Head:
+        """The head that reads the last `size` numbers of theta."""
+        return make_head(self.head, len(self.agents), self.encoder.d, **self.head_settings)
+
+    def policy(self, encoder: Encoder) -> HeadPolicy:
+        """What the role loop plays. ValueError for an encoder that theta was not made with."""
+        self.check(encoder)
+        if self.svf is None:
+            return HeadPolicy(self.made_head, self.theta)
+        from trinity_core.svf_encoder import SvfEncoder
+
+        return SvfPolicy(self.made_head, self.theta, SvfEncoder(encoder, self.svf))
+
+    def check(self, encoder: Encoder, pool: Any = None) -> None:
+        """ValueError naming the first setting in which the encoder, or the pool's order of agents, is another one."""
+        given = EncoderSettings.of(encoder)
+        for setting, remedy in (
+            ("d", "load the encoder that it was trained with"),
+            ("input_format", "load the encoder with that input_format"),
+            ("position", "load the encoder with that position"),
+            ("layer", "load the encoder with that layer"),
+            (
+                "fingerprint",
+                "use the same weights, dtype, thinking, max_tokens and transformers version, or train anew",
+            ),
+        ):
+            ours, theirs = getattr(self.encoder, setting), getattr(given, setting)
+            if ours != theirs:
+                raise ValueError(
+                    f"{setting}: the coordinator was made with {ours!r} (encoder {self.encoder.name!r}), but"
+                    f" {given.name!r} has {theirs!r}; {remedy}"
+                )
+        names = self.agents if pool is None else tuple(agent.name for agent in pool.agents)
+        if names != self.agents:
+            raise ValueError(
+                f"pool order: the coordinator chooses among {', '.join(self.agents)}, but the pool has"
+                f" {', '.join(names)}; load that pool, or list the agents in that order"
+            )
+
+    def save(self, path: Path | str) -> None:
+        """Writes `path`.safetensors (theta) and `path`.json (what it belongs to, readable)."""
+        from safetensors.numpy import save
+
+        record = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.name != "theta"}
+        record |= {"encoder": asdict(self.encoder), "head_settings": dict(self.head_settings), "theta": _digest(self)}
+        tensors, settings = _files(path)
+        write_atomic(tensors, save({"theta": self.theta}))
+        write_atomic(settings, json.dumps(record, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: Path | str, *, encoder: Encoder, pool: Any, head: str | None = None) -> Coordinator:
+        """Reads what `save` wrote, for an encoder, a pool and, where given, a head.
+
+        FileNotFoundError where one of the two files is missing; ValueError naming the file where it is damaged, or the
+        setting, both values and the remedy where something does not match.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+
+        tensors, settings = _files(path)
+        for file in (tensors, settings):
+            if not file.is_file():
+                raise FileNotFoundError(f"{file} is missing; a coordinator is {tensors.name} and {settings.name}")
+        try:
+            record = json.loads(settings.read_text(encoding="utf-8"))
+            digest = record.pop("theta")
+            made = EncoderSettings(**record.pop("encoder"))
+            found = cls(**record, encoder=made, theta=load(tensors.read_bytes())["theta"])
+        except (ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
+            raise ValueError(f"{settings} or {tensors.name} is damaged ({error}); save the coordinator again") from None
+        if digest != _digest(found):
+            raise ValueError(f"{settings} does not belong to {tensors.name}; save the coordinator again")
+        found.check(encoder, pool)
+        if head not in (None, found.head):
+            raise ValueError(f"head: {settings} holds the head {found.head!r}, not {head!r}; ask for that head")
+        return found
+
+
+def load_released(
+    path: Path | str, encoder: Encoder | None = None, agents: Sequence[str] = RELEASED_AGENTS
+) -> Coordinator:
+    """The authors' published vector: SVF offsets of nine blocks, then the linear head, row-major; never unpickled.
+
+    For Qwen3-0.6B (the default encoder, from the hub, with its chat template): 9,216 offsets + 10 x 1,024 = 19,456.
+    ValueError where the file holds anything but finite float64 numbers, or not as many as the encoder's model needs.
+    """
+    from trinity_core.encoder import load_encoder
+    from trinity_core.svf import Svf
+
+    try:
+        vector = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is not a plain .npy array ({error}); only unpickled numbers are read") from None
+    if not isinstance(vector, np.ndarray) or vector.dtype != np.float64 or vector.ndim != 1:
+        found = f"{vector.dtype} of shape {vector.shape}" if isinstance(vector, np.ndarray) else "several arrays"
+        raise ValueError(f"{path} holds {found}; the released vector is float64 of shape (n,)")
+    encoder = encoder or load_encoder("Qwen/Qwen3-0.6B", input_format="chat")
+    offsets = Svf(encoder, "released").size
+    head = make_head("linear", len(agents), encoder.d)
+    if len(vector) != offsets + head.size:
+        raise ValueError(
+            f"{path} holds {len(vector)} numbers; {encoder.name!r} needs {offsets} offsets + {head.size} head weights ="
+            f" {offsets + head.size}; load the encoder that the vector was made for"
+        )
+    return Coordinator(EncoderSettings.of(encoder), tuple(agents), "linear", vector, "released")
+
+
+def _check_candidates(candidates: np.ndarray, count: int) -> None:
+    if len(candidates) and not 0 <= min(candidates) <= max(candidates) < count:
+        raise ValueError(
+            f"candidates {min(candidates)} to {max(candidates)} asked of a population of {count}; give 0 to {count - 1}"
+        )
+
+
+def _files(path: Path | str) -> tuple[Path, Path]:
+    path = Path(path)
+    stem = path.name.removesuffix(".safetensors").removesuffix(".json")
+    return path.with_name(stem + ".safetensors"), path.with_name(stem + ".json")
+
+
+def _digest(coordinator: Coordinator) -> str:
+    return hashlib.sha256(coordinator.theta.tobytes()).hexdigest()
