@@ -121,12 +121,14 @@ def run_rollouts(
 def _one_turn(
     turn: int, acting: list[_Live], policy: Policy, encoder: Encoder, pool: Pool, settings: LoopSettings
 ) -> None:
-    distinct = {state.transcript: None for state in acting}
-    row_of = {transcript: row for row, transcript in enumerate(distinct)}
-    states = encoder.encode([transcript.messages() for transcript in distinct], reuse_prefix=True)
-    logits = policy.logits(
-        np.array([state.job.candidate for state in acting]), states[[row_of[state.transcript] for state in acting]]
-    )
+    candidates = np.array([state.job.candidate for state in acting])
+    if hasattr(policy, "states"):  # SVF: each candidate reads by its own encoder
+        states = policy.states(candidates, [state.transcript.messages() for state in acting])
+    else:
+        row_of = {transcript: row for row, transcript in enumerate({state.transcript: None for state in acting})}
+        distinct = encoder.encode([transcript.messages() for transcript in row_of], reuse_prefix=True)
+        states = distinct[[row_of[state.transcript] for state in acting]]
+    logits = policy.logits(candidates, states)
     draws = np.array([uniforms(2, "decision", settings.seed, s.job.question.id, s.job.replicate, turn) for s in acting])
     decision = decide(logits, policy.n_agents, mode=settings.mode, uniforms=draws)
     agent_chances, role_chances = agent_role_probabilities(logits, policy.n_agents)

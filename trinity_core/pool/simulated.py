@@ -52,7 +52,7 @@ Plan = Literal["good", "vague"]
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """What the pool keeps of a question: its place, its texts, and how each kept Worker text or plan reads."""
 
     place: int
@@ -95,7 +95,7 @@ class SimulatedPool:
         self._case = lru_cache(CACHED_PROMPTS)(read_case)
 
     def _say_all(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, Known] = {}
         ids: set[str] = set()
         for place, question in enumerate(self.questions):
             if question.text.strip() in self._known or question.id in ids:
@@ -106,7 +106,7 @@ class SimulatedPool:
             good = {parse_suggestion(texts[0]).plan: bool(value) for value, texts in enumerate(says.plans)}
             fault = f"REVISE {says.diagnosis.partition(chr(10))[0]}"
             shares = spread(self.assumptions.first_slip, len(says.wrong))
-            self._known[question.text.strip()] = _Known(place, question, says, correct, good, fault, shares)
+            self._known[question.text.strip()] = Known(place, question, says, correct, good, fault, shares)
         self._place = {question.id: place for place, question in enumerate(self.questions)}
 
     def probability(
@@ -124,6 +124,14 @@ class SimulatedPool:
     def accept_probability(self, agent: int, question: Question | str, right: bool) -> float:
         """P(a Verifier accepts) an answer that is right, or wrong."""
         return self.assumptions.accept(right, self._chances[agent][self._find(agent, question)])
+
+    def known(self, question: Question | str) -> Known:
+        """What the pool keeps of a question (by itself or its id); PoolError where it was not given."""
+        return self._known[self.questions[self._find(0, question)].text.strip()]
+
+    def mean_tokens(self, agent: int, family: str) -> float:
+        """The average output tokens of one call of an agent on a family's questions."""
+        return self._tokens[check_agent(self, agent).name, family]
 
     def _find(self, agent: int, question: Question | str) -> int:
         check_agent(self, agent)
@@ -166,7 +174,7 @@ class SimulatedPool:
         """`reply`, for callers that await."""
         return self.reply(agent, messages, replicate)
 
-    def _work(self, agent: int, known: _Known, case: Case, draw: list[float]) -> str:
+    def _work(self, agent: int, known: Known, case: Case, draw: list[float]) -> str:
         if case.answer is not None and not case.rejected and draw[1] < self.assumptions.keep:
             return case.answer
         good = None if case.plan is None else known.good.get(case.plan, False)  # an unknown plan is a general one
@@ -175,20 +183,20 @@ class SimulatedPool:
             return known.says.right
         return next(t for t, share in zip(known.says.wrong, (*known.shares[:-1], inf), strict=True) if draw[2] < share)
 
-    def _think(self, agent: int, known: _Known, case: Case, draw: list[float]) -> str:
+    def _think(self, agent: int, known: Known, case: Case, draw: list[float]) -> str:
         skill = self._chances[agent][known.place]
         to_verifier = False
         if case.answer is not None and not case.rejected:
             to_verifier = draw[1] < self.assumptions.accept(self._right(known, case.answer), skill)
         return known.says.plans[draw[0] < skill][to_verifier]
 
-    def _verify(self, agent: int, known: _Known, case: Case, draw: list[float]) -> str:
+    def _verify(self, agent: int, known: Known, case: Case, draw: list[float]) -> str:
         skill = self._chances[agent][known.place]
         if draw[0] < self.assumptions.accept(self._right(known, case.answer), skill):
             return known.says.accept
         return known.says.diagnosis if draw[2] < skill else known.says.revise
 
-    def _right(self, known: _Known, answer: str | None) -> bool:
+    def _right(self, known: Known, answer: str | None) -> bool:
         if answer not in known.correct:
             if answer is None:
                 return False

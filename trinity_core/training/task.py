@@ -1,0 +1,166 @@
+"""What is learnt: a head (and SVF offsets) on a set of questions, judged by rollouts, which are counted.
+
+theta = [SVF offsets, head], n numbers. J(theta) = E[R] over the training questions and every draw; one rollout is one
+atomic evaluation, a Bernoulli draw of J. A `Task` plays whole populations; what it plays on is a `SimulatedWorld`, or
+`training.live.LivePool` for any other pool.
+
+Which questions a generation sees is the recipe's choice (`sampling`): `independent` draws one for every rollout of
+every candidate, as the paper's replications do; `stratified` gives each candidate the same number of every family;
+`common` shows all candidates the same questions with the same draws (common random numbers), stratified too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trinity_core.world import Plays
+
+SAMPLINGS = ("independent", "stratified", "common")
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """h -> A (h - mean), with A = (C + shrink * tr(C)/d * I)^(-1/2) of some states' covariance C (d, d).
+
+    A head on whitened features is the linear head W A with a bias -W A mean: a change of coordinates in which all
+    directions have like variance, so that one step size fits them all.
+    """
+
+    mean: np.ndarray
+    matrix: np.ndarray
+
+    @classmethod
+    def fit(cls, states: np.ndarray, shrink: float = 0.1) -> Whitening:
+        """From states (n, d), n >= 2."""
+        states = np.asarray(states, np.float64)
+        if states.ndim != 2 or len(states) < 2:
+            raise ValueError(f"states of shape {states.shape} cannot be whitened; give (n, d) with n of at least 2")
+        mean = states.mean(axis=0)
+        covariance = np.cov(states, rowvar=False)
+        values, vectors = np.linalg.eigh(covariance)
+        scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + shrink * values.mean())
+        return cls(mean, (vectors * scale) @ vectors.T)
+
+    def __call__(self, states: np.ndarray) -> np.ndarray:
+        """(..., d) -> (..., d)."""
+        return (states - self.mean) @ self.matrix
+
+
+@dataclass(frozen=True)
+class Task:
+    """`world` plays; `head` maps states to logits; `svf` (an `SvfEncoder`) takes the first `svf.size` numbers of theta.
+
+    `transform` maps states before the head reads them. `families` says which questions are of one kind (n_questions,).
+    """
+
+    world: Any
+    head: Any
+    sampling: str = "independent"
+    transform: Callable[[np.ndarray], np.ndarray] | None = None
+    svf: Any = None
+
+    def __post_init__(self) -> None:
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"unknown sampling {self.sampling!r}; choose one of {', '.join(SAMPLINGS)}")
+        if (self.head.n_agents, self.head.d) != (self.world.n_agents, self.world.d):
+            raise ValueError(
+                f"the head is for {self.head.n_agents} agents and d = {self.head.d}, the world has "
+                f"{self.world.n_agents} and d = {self.world.d}"
+            )
+
+    @property
+    def n(self) -> int:
+        """How many numbers theta has."""
+        return self.head.size + (self.svf.size if self.svf else 0)
+
+    @property
+    def mode(self) -> str:
+        """How decisions are made while learning: drawn, but for heads that decide by argmax by design (A.4)."""
+        return "argmax" if self.head.argmax else "sample"
+
+    def cells(self, candidates: int, rollouts: int, seed: int, iteration: int, first: int) -> tuple[np.ndarray, ...]:
+        """Questions and replicates, both (candidates, rollouts), of one iteration; `first`: evaluations made before.
+
+        A replicate is the number of the atomic evaluation, so no two rollouts of a training share their draws unless
+        `sampling` is `common`.
+        """
+        generator = np.random.default_rng([seed, iteration])
+        shape = (candidates, rollouts)
+        replicates = first + np.arange(candidates * rollouts).reshape(shape)
+        count = len(self.world.questions)
+        if self.sampling == "independent":
+            return generator.integers(0, count, shape), replicates
+        rows = 1 if self.sampling == "common" else candidates
+        questions = np.stack([self._stratified(rollouts, generator) for _ in range(rows)])
+        if self.sampling == "common":
+            replicates = np.broadcast_to(replicates[:1], shape)
+        return np.broadcast_to(questions, shape), replicates
+
+    def _stratified(self, rollouts: int, generator: np.random.Generator) -> np.ndarray:
+        """(rollouts,): every family equally often, the remainder drawn; within a family without repeats if possible."""
+        families = np.array([question.family for question in self.world.questions])
+        names = list(dict.fromkeys(families.tolist()))
+        share, rest = divmod(rollouts, len(names))
+        extra = generator.permutation(len(names))[:rest]
+        picks = []
+        for place, name in enumerate(names):
+            members, wanted = np.flatnonzero(families == name), share + (place in extra)
+            picks.append(generator.choice(members, wanted, replace=wanted > len(members)))
+        return np.concatenate(picks)
+
+    def play(self, thetas: np.ndarray, questions: np.ndarray, replicates: np.ndarray, mode: str | None = None) -> Plays:
+        """The rollouts of candidates `thetas` (lambda, n); see `SimulatedWorld.play`."""
+        thetas = np.asarray(thetas, np.float64)
+        if thetas.shape[-1] != self.n:
+            raise ValueError(f"theta has {thetas.shape[-1]} numbers; this task needs {self.n}")
+        adapted = None
+        if self.svf:
+            offsets, thetas = thetas[:, : self.svf.size], thetas[:, self.svf.size :]
+
+            def adapted(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+                texts = [self.world.tree.transcripts[node].messages() for node in nodes]
+                return self.svf.states(offsets, candidates, texts)
+
+        return self.world.play(
+            self.head,
+            thetas,
+            questions,
+            replicates,
+            transform=self.transform,
+            adapted_states=adapted,
+            mode=mode or self.mode,
+        )
+
+    def features(self, nodes: np.ndarray) -> np.ndarray:
+        """What the head reads of nodes (batch,): (batch, d) float64."""
+        states = self.world.states(nodes)
+        return states if self.transform is None else self.transform(states)
+
+    def rewards(self, theta: np.ndarray, replicates: int, world: Any = None, mode: str | None = None) -> np.ndarray:
+        """Rewards (n_questions, replicates) of one theta on every question of `world` (default: the task's own).
+
+        The draws are keyed by question and replicate, so two thetas are compared on the same ones.
+        """
+        task = self if world is None else Task(world, self.head, self.sampling, self.transform, self.svf)
+        count = len(task.world.questions)
+        questions = np.repeat(np.arange(count), replicates)[None]
+        numbers = FRESH + np.tile(np.arange(replicates), count)[None]
+        return task.play(np.asarray(theta)[None], questions, numbers, mode).reward.reshape(count, replicates)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that a training's result depends on but method, budget and seed; JSON."""
+        world = self.world
+        return {
+            "world": world.describe(),
+            "head": [self.head.name, self.head.size],
+            "sampling": self.sampling,
+            "transform": None if self.transform is None else type(self.transform).__name__,
+            "svf": None if self.svf is None else [self.svf.rule, self.svf.size],
+        }
+
+
+FRESH = 10**9  # replicates from here on are for evaluation: no training reaches them
