@@ -48,12 +48,10 @@ BASELINES: dict[str, Factory] = {
     ),
     "routerdc": Factory("routerdc:RouterDC", "routes a question by its embedding, dual contrastive training", True),
     "smoothie-independent": Factory(
-        "smoothie:Smoothie",
-        "label-free, from all agents' outputs: one agent for the whole set",
-        settings={"kind": "independent"},
+        "smoothie:Smoothie", "label-free, from all outputs: one agent for the whole set", True, {"kind": "independent"}
     ),
     "smoothie-dependent": Factory(
-        "smoothie:Smoothie", "label-free, from all agents' outputs: an agent a question", settings={"kind": "dependent"}
+        "smoothie:Smoothie", "label-free, from all outputs: an agent a question", True, {"kind": "dependent"}
     ),
     "masrouter": Factory("masrouter:MasRouter", "a learned cascade: collaboration mode, roles, an agent a role", True),
     "llm-coordinator": Factory("llm_coordinator:LLMCoordinator", "a language model prompted to name agent and role"),

@@ -69,17 +69,18 @@ def _run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     table = rollouts_table(rollouts)
-    per_agent = getattr(baseline, "per_agent", False)
-    who = [pool.agents[r.candidate].name if per_agent else options.run for r in rollouts]
+    who = [pool.agents[r.candidate].name if baseline.per_agent else options.run for r in rollouts]
     print(
         f"{options.run} on pool {options.pool}, profile {profile.name}, seed {options.seed}: {len(test)} test questions"
     )
     print(summary(table.assign(who=who)).to_string(index=False, float_format="{:.2f}".format))
-    if training := getattr(baseline, "training", ()):
-        print(f"training: {_amounts(rollouts_table(training))}")
+    if remark := baseline.remark(pool, rollouts):
+        print(remark)
+    if baseline.training:
+        print(f"training: {_amounts(rollouts_table(baseline.training))}")
     print(f"in all: {_amounts(table)}")
     if options.out:
-        _write(options.out, rollouts=table, turns=turns_table(rollouts, _callers(baseline, pool)))
+        _write(options.out, rollouts=table, turns=turns_table(rollouts, baseline.callers(pool)))
     return 0
 
 
@@ -93,10 +94,6 @@ def _pool(options: argparse.Namespace, questions: Sequence[Any]) -> Any:
     if hasattr(pool, "budget"):
         raise PoolError(f"the agents of pool {options.pool} may cost money: say how much with --max-dollars")
     return pool
-
-
-def _callers(baseline: Any, pool: Any) -> Any:
-    return baseline.callers(pool) if hasattr(baseline, "callers") else pool
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:

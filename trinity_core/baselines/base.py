@@ -63,6 +63,10 @@ class Untrained:
         """What `turns_table` needs to name every turn's agent: the pool, where nobody else was asked."""
         return pool
 
+    def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
+        """What a reader of the result must know besides the numbers; empty: nothing."""
+        return ""
+
 
 def agent_numbers(pool: Pool, agent: str | int | None) -> list[int]:
     """The number of the agent of that name or number, as a list of one; None: of all. ValueError names a wrong one."""

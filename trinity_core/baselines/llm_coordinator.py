@@ -64,6 +64,17 @@ class LLMCoordinator(Untrained):
         chooser, number = self.coordinator(pool)
         return pool if chooser is pool else SimpleNamespace(agents=(*pool.agents, chooser.agents[number]))
 
+    def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
+        """How many of the coordinator's replies named an agent and a role."""
+        asked = [
+            turn for r in rollouts for turn in r.turns if turn.prompt and turn.prompt[-1]["content"].endswith(TASK)
+        ]
+        chooser, number = self.coordinator(pool)
+        named = sum(turn.suggested_role is not None for turn in asked)
+        return (
+            f"{chooser.agents[number].name} coordinates: {named} of its {len(asked)} replies name an agent and a role"
+        )
+
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout a question. `seed` is not used: nothing is drawn here but by the models."""
         for question in questions:
