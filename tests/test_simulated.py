@@ -539,4 +539,5 @@ def test_the_assumed_spreads_are_those_of_the_public_record():
 
 def test_answers_are_the_only_slips_offered_for_a_letter():
     question = next(question for question in QUESTIONS if question.kind == "choice")
-    assert sorted([*slips(question), question.reference]) == list("ABCD")
+    found = slips(question)
+    assert len(set(found)) == 2 and set(found) < set("ABCD") - {question.reference}

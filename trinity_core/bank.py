@@ -20,6 +20,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -114,9 +115,9 @@ def _rounded(states: np.ndarray) -> np.ndarray:
 
 def _read(path: Path, d: int) -> tuple[list[bytes], np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             keys, states = file["keys"], file["states"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise BankError(f"the bank's file {path} cannot be read ({error}); restore it with git, or --rebuild") from None
     if states.dtype != np.float16 or states.shape[1:] != (d,) or keys.shape != (len(states), 16):
         raise BankError(f"{path} holds keys {keys.shape} and states {states.shape} {states.dtype}; expected d = {d}")

@@ -78,7 +78,7 @@ class LoopSettings:
 
 
 @dataclass
-class _Live:
+class Live:
     """A rollout under way."""
 
     job: Job
@@ -109,17 +109,17 @@ def run_rollouts(
     for question in {job.question.id: job.question for job in jobs}.values() if check is None else ():
         if question.kind == "judge":  # before any call is paid for
             raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); pass check=...")
-    live = [_Live(job, Transcript(job.question.text, rule=settings.transcript)) for job in jobs]
+    live = [Live(job, Transcript(job.question.text, rule=settings.transcript)) for job in jobs]
     for turn in range(1, settings.max_turns + 1):
         acting = [state for state in live if state.stop is None]
         if not acting:
             break
         _one_turn(turn, acting, policy, encoder, pool, settings)
-    return _finish(live, check or _checker)
+    return finish(live, check or checker)
 
 
 def _one_turn(
-    turn: int, acting: list[_Live], policy: Policy, encoder: Encoder, pool: Pool, settings: LoopSettings
+    turn: int, acting: list[Live], policy: Policy, encoder: Encoder, pool: Pool, settings: LoopSettings
 ) -> None:
     candidates = np.array([state.job.candidate for state in acting])
     if hasattr(policy, "states"):  # SVF: each candidate reads by its own encoder
@@ -133,13 +133,13 @@ def _one_turn(
     decision = decide(logits, policy.n_agents, mode=settings.mode, uniforms=draws)
     agent_chances, role_chances = agent_role_probabilities(logits, policy.n_agents)
 
-    calls: list[tuple[_Live, int, Role, list[dict[str, str]] | None]] = []
+    calls: list[tuple[Live, int, Role, list[dict[str, str]] | None]] = []
     for state, agent, role_index in zip(acting, decision.agents.tolist(), decision.roles.tolist(), strict=True):
         role = state.named_role or ROLES[role_index]
         asked = not (role == "verifier" and state.answer is None)
         prompt = build_prompt(role, state.transcript, answer=state.answer, plan=state.plan) if asked else None
         calls.append((state, agent, role, prompt))
-    messages = _ask_all(
+    messages = ask_all(
         pool,
         [
             (agent, prompt, state.job.replicate * TURNS_A_REPLICATE + turn)
@@ -152,11 +152,11 @@ def _one_turn(
         calls, agent_chances.tolist(), role_chances.tolist(), strict=True
     ):
         message = NOT_ASKED if prompt is None else next(replies)
-        _advance(state, turn, agent, role, tuple(agents), tuple(roles), tuple(prompt or ()), message)
+        advance(state, turn, agent, role, tuple(agents), tuple(roles), tuple(prompt or ()), message)
 
 
-def _advance(
-    state: _Live,
+def advance(
+    state: Live,
     turn: int,
     agent: int,
     role: Role,
@@ -188,7 +188,7 @@ def _advance(
     state.turns.append(Turn(turn, agent, role, overridden, agents, roles, prompt, message, output, verdict, named))
 
 
-def _ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) -> list[Message]:
+def ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) -> list[Message]:
     """The replies in order; equal requests are made once, all of them concurrently."""
     keys = [(agent, replicate, *(m["content"] for m in messages)) for agent, messages, replicate in requests]
     distinct = dict(zip(keys, requests, strict=True))
@@ -210,13 +210,13 @@ def _ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) 
     return [answer_of[key] for key in keys]
 
 
-def _checker(question: Question, answer: str) -> bool:
+def checker(question: Question, answer: str) -> bool:
     from trinity_core.tasks import check_answer
 
     return check_answer(question.kind, question.reference, answer, question=question).correct
 
 
-def _finish(live: list[_Live], check: Callable[[Question, str], bool]) -> list[Rollout]:
+def finish(live: list[Live], check: Callable[[Question, str], bool]) -> list[Rollout]:
     rewards: dict[tuple[str, str], float] = {}
     rollouts = []
     for state in live:

@@ -4,7 +4,7 @@ Simulated agents say one of a small closed set of texts a question (`pool.soluti
 sayings and can be a number. A node holds what the pool would read in a prompt built on that transcript, found once with
 the real `build_prompt` and `read_case`:
 
-    saying      0: the right answer, 1 to 3: wrong ones, 4 and 5: the general and the concrete plan, 6 and 7: REVISE
+    saying      0: the right answer, 1 and 2: wrong ones, 3 and 4: the general and the concrete plan, 5 and 6: REVISE
                 without and with a diagnosis (an ACCEPT ends the rollout, so no transcript goes on after it)
     answer      the saying that is the latest answer, -1 where there is none
     rejected    a Verifier has sent that answer back; `diagnosed`: and named the fault of a wrong one
@@ -23,8 +23,8 @@ from trinity_core.pool.prompts import read_case
 from trinity_core.roles import Transcript, build_prompt, condense, parse_suggestion
 from trinity_core.types import ROLES, Message, Question
 
-VAGUE_PLAN, GOOD_PLAN, REVISE, DIAGNOSIS = 4, 5, 6, 7
-SAYINGS = 8
+VAGUE_PLAN, GOOD_PLAN, REVISE, DIAGNOSIS = 3, 4, 5, 6
+SAYINGS = 7
 NO_PLAN = -1
 
 

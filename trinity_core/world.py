@@ -111,7 +111,7 @@ class SimulatedWorld:
         self._accept = np.array(  # (L, n, wrong/right)
             [[[pool.accept_probability(a, i, right) for right in (False, True)] for i in ids] for a in agents]
         )
-        self._spread = np.full((len(ids), 3), inf)  # cumulated shares of the wrong answers, the last one open
+        self._spread = np.full((len(ids), 2), inf)  # cumulated shares of the wrong answers, the last one open
         for place, i in enumerate(ids):
             shares = pool.known(i).shares
             self._spread[place, : len(shares) - 1] = shares[:-1]

@@ -20,7 +20,7 @@ from trinity_core.baselines.base import Untrained, agent_numbers, ask_once, call
 from trinity_core.draws import uniforms
 from trinity_core.pool.base import Pool
 from trinity_core.roles import Transcript, build_prompt, condense, visible
-from trinity_core.rollout import TURNS_A_REPLICATE, _ask_all, _checker
+from trinity_core.rollout import TURNS_A_REPLICATE, ask_all, checker
 from trinity_core.types import Question, Rollout
 
 SAMPLES = 5
@@ -116,7 +116,7 @@ class MixtureOfAgents(Untrained):
                 transcript = transcript.append("worker", proposal.turns[0].output)
             prompt = build_prompt("worker", transcript)
             requests.append((int(draw * n_agents), prompt, replicate * TURNS_A_REPLICATE + 2))
-        replies = dict(zip(map(id, whole), zip(requests, _ask_all(pool, requests), strict=True), strict=True))
+        replies = dict(zip(map(id, whole), zip(requests, ask_all(pool, requests), strict=True), strict=True))
         return [self._aggregate(layer, replies.get(id(layer)), n_agents, replicate) for layer in layers]
 
     def _aggregate(self, layer: list[Rollout], last: tuple | None, n_agents: int, replicate: int) -> Rollout:
@@ -127,7 +127,7 @@ class MixtureOfAgents(Untrained):
         if message.finish == "error":
             reward = None
         elif message.finish == "stop" and (answer := visible(message.text) or None):
-            reward = float(_checker(question, answer))
+            reward = float(checker(question, answer))
         turn = call_turn(agent, n_agents, "worker", prompt, message, condense("worker", message))
         turns = numbered([*(turn for proposal in layer for turn in proposal.turns), turn])
         stop = "failed call" if reward is None else "turn limit"

@@ -23,7 +23,7 @@ from typing import Any
 from trinity_core.baselines.base import TURNS, Untrained, agent_numbers, call_turn, numbered
 from trinity_core.pool.base import Agent, Pool, load_pool
 from trinity_core.roles import HEADINGS, Transcript, build_prompt, visible
-from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, _advance, _ask_all, _checker, _finish, _Live
+from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, Live, advance, ask_all, checker, finish
 from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
 
 # Who coordinates unless told otherwise: Table 8's coordinator, the local model that is cut soonest, the first agent.
@@ -80,7 +80,7 @@ class LLMCoordinator(Untrained):
         for question in questions:
             if question.kind == "judge":  # before any call is paid for
                 raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); leave it out")
-        live = [_Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
+        live = [Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
         turns: dict[int, list[Turn]] = {id(state): [] for state in live}
         for turn in range(1, TURNS + 1):
             acting = [state for state in live if state.stop is None]
@@ -92,15 +92,15 @@ class LLMCoordinator(Untrained):
                 turns[id(state)].append(state.turns[-1])
         for state in live:
             state.turns = list(numbered(turns[id(state)]))
-        return _finish(live, _checker)
+        return finish(live, checker)
 
     def _choose(
-        self, pool: Pool, acting: list[_Live], turns: dict[int, list[Turn]], replicate: int
-    ) -> list[tuple[_Live, int, Role]]:
+        self, pool: Pool, acting: list[Live], turns: dict[int, list[Turn]], replicate: int
+    ) -> list[tuple[Live, int, Role]]:
         """Asks the coordinator for every rollout, notes its calls, and returns who acts in which role."""
         chooser, number = self.coordinator(pool)
         prompts = [choice_prompt(state.transcript, pool.agents) for state in acting]
-        replies = _ask_all(chooser, [(number, prompt, replicate) for prompt in prompts])
+        replies = ask_all(chooser, [(number, prompt, replicate) for prompt in prompts])
         speakers = len(self.callers(pool).agents)
         speaker = number if chooser is pool else speakers - 1
         chosen = []
@@ -144,7 +144,7 @@ def read_choice(message: Message, n_agents: int) -> tuple[int, Role] | None:
     return int(found.group(1)), ROLES[[role.upper() for role in ROLES].index(found.group(2))]
 
 
-def _act(pool: Pool, chosen: list[tuple[_Live, int, Role]], turn: int) -> None:
+def _act(pool: Pool, chosen: list[tuple[Live, int, Role]], turn: int) -> None:
     """One turn of the loop for rollouts whose agent and role are chosen."""
     calls = []
     for state, agent, role in chosen:
@@ -153,9 +153,9 @@ def _act(pool: Pool, chosen: list[tuple[_Live, int, Role]], turn: int) -> None:
         prompt = build_prompt(role, state.transcript, answer=state.answer) if asked else None
         calls.append((state, agent, role, prompt))
     requests = [(a, prompt, s.job.replicate * TURNS_A_REPLICATE + turn) for s, a, _, prompt in calls if prompt]
-    replies = iter(_ask_all(pool, requests))
+    replies = iter(ask_all(pool, requests))
     n_agents = len(pool.agents)
     for state, agent, role, prompt in calls:
         agents = tuple(float(number == agent) for number in range(n_agents))
         roles = tuple(float(name == role) for name in ROLES)
-        _advance(state, turn, agent, role, agents, roles, tuple(prompt or ()), next(replies) if prompt else NOT_ASKED)
+        advance(state, turn, agent, role, agents, roles, tuple(prompt or ()), next(replies) if prompt else NOT_ASKED)

@@ -31,7 +31,7 @@ from trinity_core.baselines.routerdc import Adam, check_states, question_states,
 from trinity_core.draws import uniforms
 from trinity_core.pool.base import Pool
 from trinity_core.roles import Transcript, build_prompt
-from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, _advance, _ask_all, _checker, _finish, _Live
+from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, Live, advance, ask_all, checker, finish
 from trinity_core.types import ROLES, Message, Question, Role, Rollout
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def play_teams(
     for question in questions:
         if question.kind == "judge":  # before any call is paid for
             raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); leave it out")
-    live = [_Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
+    live = [Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
     votes: list[list[str]] = [[] for _ in live]
     for turn in range(1, max(len(script(team)) for team in teams) + 1):
         acting = [n for n, state in enumerate(live) if state.stop is None and turn <= len(script(teams[n]))]
@@ -258,11 +258,11 @@ def play_teams(
             prompt = build_prompt(role, state.transcript, answer=state.answer) if asked else None
             calls.append((n, int(agents[n, slot]), role, prompt))
         wanted = [(agent, p, replicate * TURNS_A_REPLICATE + turn) for _, agent, _, p in calls if p is not None]
-        replies = iter(_ask_all(pool, wanted))
+        replies = iter(ask_all(pool, wanted))
         for n, agent, role, prompt in calls:
             chance = tuple(np.eye(len(pool.agents))[agent].tolist()), tuple(float(r == role) for r in ROLES)
             message = NOT_ASKED if prompt is None else next(replies)
-            _advance(live[n], turn, agent, role, *chance, tuple(prompt or ()), message)
+            advance(live[n], turn, agent, role, *chance, tuple(prompt or ()), message)
             live[n].named_role = None
             if live[n].answer is not None and role == "worker":
                 votes[n].append(live[n].answer)
@@ -270,7 +270,7 @@ def play_teams(
         if TEAMS[teams[n]].mode == "vote":
             place = vote(state.job.question, votes[n])
             state.answer = None if place is None else votes[n][place]
-    return _finish(live, _checker)
+    return finish(live, checker)
 
 
 def costs_of(rollouts: Sequence[Rollout], in_dollars: bool) -> np.ndarray:

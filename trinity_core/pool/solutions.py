@@ -1,6 +1,6 @@
 """What simulated agents say: a small closed set of real texts a question.
 
-One right solution, one to three plausible wrong ones, a concrete and a general plan, and a few verdicts. The words
+One right solution, one or two plausible wrong ones, a concrete and a general plan, and a few verdicts. The words
 around an answer depend on the question only: not on the agent (a coordinator must not read names off the wording), nor
 on whether the answer is right (it must not read that off either). The draw picks what is said (see `simulated`).
 
@@ -139,7 +139,7 @@ def landmarks(question: Question) -> tuple[str, str]:
 
 
 def slips(question: Question) -> list[str]:
-    """One to three wrong answers, in an order keyed by the question (the first is the commonest)."""
+    """One or two wrong answers, in an order keyed by the question; few, so that transcripts repeat."""
     if question.kind == "code":
         found = list(question.meta.get("wrong") or [_empty_body(question)])
     elif question.kind == "choice":
@@ -151,7 +151,7 @@ def slips(question: Question) -> list[str]:
         )
     found = list(dict.fromkeys(found))
     keys = [float(uniforms(1, "slip", question.id, number)[0]) for number in range(len(found))]
-    return [slip for _, slip in sorted(zip(keys, found, strict=True))][:3]
+    return [slip for _, slip in sorted(zip(keys, found, strict=True))][:2]
 
 
 def number_slips(reference: str) -> list[str]:

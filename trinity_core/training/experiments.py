@@ -32,7 +32,9 @@ class Experiment:
     """One training and its evaluation. `seed` is the training's; the pool and the evaluation's draws stay the same.
 
     `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: the head reads whitened states;
-    `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`.
+    `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`; `position` as in
+    `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged on the way;
+    `per_family`: training questions of each family.
     """
 
     method: str = "sep-cma-es"
@@ -47,16 +49,23 @@ class Experiment:
     transcript: str = "released"
     max_turns: int = 5
     position: str = "penultimate"
+    svf: str | None = None
+    checkpoints: tuple[int, ...] = ()
+    per_family: int = TRAIN_PER_FAMILY
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of an experiment: rewards (n_questions, REPLICATES) on the training and on the test questions."""
+    """What came of an experiment: rewards (n_questions, REPLICATES) on the training and on the test questions.
+
+    `at`: the same pair for each checkpoint.
+    """
 
     experiment: Experiment
     result: TrainingResult
     train_rewards: np.ndarray
     test_rewards: np.ndarray
+    at: Mapping[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=4)
@@ -90,9 +99,19 @@ def _first(questions: Sequence[Any], family: str, split: str, count: int) -> lis
 def make_task(experiment: Experiment) -> Task:
     """The task of an experiment, on this process's world."""
     e = experiment
-    world = get_world(e.profile, "train", e.transcript, e.max_turns, e.position)
+    world = get_world(e.profile, "train", e.transcript, e.max_turns, e.position, e.per_family)
     transform = Whitening.fit(first_states(world)) if e.whiten else None
-    return Task(world, make_head(e.head, world.n_agents, world.d, **e.head_settings), e.sampling, transform)
+    head = make_head(e.head, world.n_agents, world.d, **e.head_settings)
+    return Task(world, head, e.sampling, transform, svf_encoder(e.profile, e.position, e.svf) if e.svf else None)
+
+
+@lru_cache(maxsize=2)
+def svf_encoder(profile: str, position: str, rule: str) -> Any:
+    """The one `SvfEncoder` of this process: what lies below the adapted block is kept in it."""
+    from trinity_core.encoder import load_encoder
+    from trinity_core.svf_encoder import SvfEncoder
+
+    return SvfEncoder(load_encoder(get_profile(profile).encoder, position=position), rule)
 
 
 def first_states(world: SimulatedWorld) -> np.ndarray:
@@ -107,9 +126,23 @@ def first_states(world: SimulatedWorld) -> np.ndarray:
 def run_experiment(experiment: Experiment, log: str | Path | None = None, progress: Any = None) -> Trained:
     """Trains and evaluates one experiment in this process."""
     e, task = experiment, make_task(experiment)
-    result = train(e.method, task, e.budget, e.seed, settings=e.settings, log=log, progress=progress)
+    result = train(
+        e.method,
+        task,
+        e.budget,
+        e.seed,
+        settings=e.settings,
+        log=log,
+        progress=progress,
+        checkpoints=e.checkpoints,
+    )
     test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
-    return Trained(e, result, task.rewards(result.theta, REPLICATES), task.rewards(result.theta, REPLICATES, test))
+
+    def judged(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return task.rewards(theta, REPLICATES), task.rewards(theta, REPLICATES, test)
+
+    at = {budget: judged(theta) for budget, theta in result.checkpoints.items()}
+    return Trained(e, result, *judged(result.theta), at)
 
 
 def run_experiments(experiments: Sequence[Experiment], workers: int | None = None) -> list[Trained]:

@@ -60,9 +60,7 @@ class _SepCmaEs:
         import cma
 
         self.settings = settings
-        generator = np.random.default_rng(
-            [seed, 0xC3A]
-        )  # pycma's own: the clock at seed 0, numpy's global
+        generator = np.random.default_rng([seed, 0xC3A])  # pycma's own: the clock at seed 0, numpy's global
         options: dict[str, Any] = {
             "CMA_diagonal": True,
             "randn": lambda *shape: generator.standard_normal(shape),

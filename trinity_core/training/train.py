@@ -9,8 +9,8 @@ an error, its log whole.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ class TrainingResult:
     """`theta` (n,), its history (one row an iteration), the atomic `evaluations` spent, and why it ended (`stop`).
 
     `history` columns: iteration, evaluations, fitness, best, flat (all candidates equal), failed, sigma, turns, tokens,
-    cost, one `agent: NAME` and one `role: NAME` share each.
+    cost, one `agent: NAME` and one `role: NAME` share each. `checkpoints`: asked budget -> theta (n,) after the last
+    whole iteration within that budget.
     """
 
     method: str
@@ -53,6 +54,7 @@ class TrainingResult:
     evaluations: int
     stop: str
     seconds: float
+    checkpoints: Mapping[int, np.ndarray] = field(default_factory=dict)
 
 
 def train(
@@ -64,11 +66,13 @@ def train(
     settings: Any = None,
     log: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
+    checkpoints: Sequence[int] = (),
 ) -> TrainingResult:
     """Learns theta for `task` by `method` (a key of `METHODS`) within `budget` atomic evaluations.
 
     `settings` replaces the method's own. `log`: a file to write and, where it is there already, to go on from.
-    `progress` is called with the evaluations of each iteration. ValueError for an unknown method, a seed below 0 or a
+    `progress` is called with the evaluations of each iteration. `checkpoints`: smaller budgets whose results are kept on
+    the way (no method here looks ahead to its budget). ValueError for an unknown method, a seed below 0 or a
     budget too small for one iteration; `LogError` for a log of other settings; `TrainingError` where a candidate cannot
     be judged.
     """
@@ -89,7 +93,8 @@ def train(
         if method == "sft":
             result = _train_sft(task, int(budget), int(seed), settings, writer)
         else:
-            result = _Run(task, int(budget), int(seed), settings, writer, progress or (lambda _: None)).run(method)
+            run = _Run(task, int(budget), int(seed), settings, writer, progress or (lambda _: None))
+            result = run.run(method, checkpoints)
     finally:
         if writer:
             writer.close()
@@ -114,19 +119,24 @@ class _Run:
         self.evaluations = 0
         self.rows: list[dict[str, Any]] = []
 
-    def run(self, method: str) -> TrainingResult:
+    def run(self, method: str, checkpoints: Sequence[int]) -> TrainingResult:
+        """The whole training."""
         import pandas as pd
 
-        stop = self._loop()
+        kept: dict[int, np.ndarray] = {}
+        stop = self._loop(sorted(checkpoints), kept)
         if not self.rows:
             raise ValueError(f"a budget of {self.budget} atomic evaluations is too small for one iteration of {method}")
-        return TrainingResult(method, self.learner.theta, pd.DataFrame(self.rows), self.evaluations, stop, 0.0)
+        return TrainingResult(method, self.learner.theta, pd.DataFrame(self.rows), self.evaluations, stop, 0.0, kept)
 
-    def _loop(self) -> str:
+    def _loop(self, checkpoints: list[int], kept: dict[int, np.ndarray]) -> str:
         lines = self.log.lines if self.log else []
         iteration = 0
         while True:
             thetas, rollouts = self.learner.ask(iteration)
+            for budget in checkpoints[len(kept) :]:
+                if self.evaluations + len(thetas) * rollouts > budget:
+                    kept[budget] = self.learner.theta.copy()
             affordable = (self.budget - self.evaluations) // rollouts
             if affordable < len(thetas):
                 if not isinstance(self.settings, RandomSearch) or affordable < 1:
