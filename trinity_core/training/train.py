@@ -71,8 +71,8 @@ def train(
     """Learns theta for `task` by `method` (a key of `METHODS`) within `budget` atomic evaluations.
 
     `settings` replaces the method's own. `log`: a file to write and, where it is there already, to go on from.
-    `progress` is called with the evaluations of each iteration. `checkpoints`: smaller budgets whose results are kept on
-    the way (no method here looks ahead to its budget). ValueError for an unknown method, a seed below 0 or a
+    `progress` is called with the evaluations of each iteration. `checkpoints`: smaller budgets whose results are kept
+    on the way (no method here looks ahead to its budget). ValueError for an unknown method, a seed below 0 or a
     budget too small for one iteration; `LogError` for a log of other settings; `TrainingError` where a candidate cannot
     be judged.
     """
