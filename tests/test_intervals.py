@@ -61,5 +61,5 @@ def test_failed_rollouts_are_left_out():
 def test_shapes_are_checked():
     with pytest.raises(ValueError, match="for 80"):
         mean_interval(np.ones((2, 79)), FAMILIES)
-    with pytest.raises(ValueError, match="paired"):
+    with pytest.raises(ValueError, match="for 80"):
         paired_difference(np.ones((2, 80)), np.ones((2, 79)), FAMILIES[:80])

@@ -20,7 +20,7 @@ from trinity_core.profiles import get_profile
 from trinity_core.rollout import LoopSettings
 from trinity_core.training.task import Task, Whitening
 from trinity_core.training.train import PAPER_BUDGET, TrainingResult, train
-from trinity_core.world import SimulatedWorld
+from trinity_core.world import Plays, SimulatedWorld
 
 TRAIN_PER_FAMILY = 16
 TEST_PER_FAMILY = 40
@@ -58,13 +58,14 @@ class Experiment:
 class Trained:
     """What came of an experiment: rewards (n_questions, REPLICATES) on the training and on the test questions.
 
-    `at`: the same pair for each checkpoint.
+    `test_plays`: the rollouts behind the latter. `at`: the same pair of rewards for each checkpoint.
     """
 
     experiment: Experiment
     result: TrainingResult
     train_rewards: np.ndarray
     test_rewards: np.ndarray
+    test_plays: Plays
     at: Mapping[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
@@ -138,11 +139,12 @@ def run_experiment(experiment: Experiment, log: str | Path | None = None, progre
     )
     test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
 
-    def judged(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rewards(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return task.rewards(theta, REPLICATES), task.rewards(theta, REPLICATES, test)
 
-    at = {budget: judged(theta) for budget, theta in result.checkpoints.items()}
-    return Trained(e, result, *judged(result.theta), at)
+    at = {budget: rewards(theta) for budget, theta in result.checkpoints.items()}
+    plays = task.judge(result.theta, REPLICATES, test)
+    return Trained(e, result, task.rewards(result.theta, REPLICATES), plays.reward.reshape(-1, REPLICATES), plays, at)
 
 
 def run_experiments(experiments: Sequence[Experiment], workers: int | None = None) -> list[Trained]:

@@ -141,7 +141,12 @@ class Task:
         return states if self.transform is None else self.transform(states)
 
     def rewards(self, theta: np.ndarray, replicates: int, world: Any = None, mode: str | None = None) -> np.ndarray:
-        """Rewards (n_questions, replicates) of one theta on every question of `world` (default: the task's own).
+        """Rewards (n_questions, replicates) of one theta on every question of `world`: see `judge`."""
+        return self.judge(theta, replicates, world, mode).reward.reshape(-1, replicates)
+
+    def judge(self, theta: np.ndarray, replicates: int, world: Any = None, mode: str | None = None) -> Plays:
+        """The rollouts (1, n_questions * replicates) of one theta on every question of `world` (default: the task's
+        own), question by question.
 
         The draws are keyed by question and replicate, so two thetas are compared on the same ones.
         """
@@ -149,7 +154,7 @@ class Task:
         count = len(task.world.questions)
         questions = np.repeat(np.arange(count), replicates)[None]
         numbers = FRESH + np.tile(np.arange(replicates), count)[None]
-        return task.play(np.asarray(theta)[None], questions, numbers, mode).reward.reshape(count, replicates)
+        return task.play(np.asarray(theta)[None], questions, numbers, mode)
 
     def describe(self) -> dict[str, Any]:
         """Everything that a training's result depends on but method, budget and seed; JSON."""
