@@ -31,7 +31,7 @@ REPLICATES = 4  # rollouts a question in an evaluation
 class Experiment:
     """One training and its evaluation. `seed` is the training's; the pool and the evaluation's draws stay the same.
 
-    `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: the head reads whitened ones;
+    `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: states are whitened;
     `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`; `position` as in
     `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged on the way;
     `per_family`: training questions of each family.
