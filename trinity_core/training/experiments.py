@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from trinity_core.heads import make_head
+from trinity_core.masked_head import without
 from trinity_core.profiles import get_profile
 from trinity_core.rollout import LoopSettings
 from trinity_core.training.task import Task, Whitening
@@ -34,7 +35,7 @@ class Experiment:
     `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: states are whitened;
     `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`; `position` as in
     `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged on the way;
-    `per_family`: training questions of each family.
+    `per_family`: training questions of each family; `without`: roles and agents, by name, that are never chosen.
     """
 
     method: str = "sep-cma-es"
@@ -52,6 +53,7 @@ class Experiment:
     svf: str | None = None
     checkpoints: tuple[int, ...] = ()
     per_family: int = TRAIN_PER_FAMILY
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def make_task(experiment: Experiment) -> Task:
     world = get_world(e.profile, "train", e.transcript, e.max_turns, e.position, e.per_family)
     transform = Whitening.fit(first_states(world)) if e.whiten else None
     head = make_head(e.head, world.n_agents, world.d, **e.head_settings)
+    if e.without:
+        head = without(head, e.without, [agent.name for agent in world.pool.agents])
     return Task(world, head, e.sampling, transform, svf_encoder(e.profile, e.position, e.svf) if e.svf else None)
 
 
