@@ -34,7 +34,7 @@ class Experiment:
 
     `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: states are whitened;
     `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`; `position` as in
-    `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged on the way;
+    `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged too;
     `per_family`: training questions of each family; `without`: roles and agents, by name, that are never chosen.
     """
 
