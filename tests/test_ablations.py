@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from made_states import MadeEncoder
 
+from trinity_core.analysis import ablations as ab
 from trinity_core.heads import HEAD_NAMES, agent_role_probabilities, make_head
 from trinity_core.masked_head import NEVER, without
 from trinity_core.pool import load_pool
+from trinity_core.report.published import published
 from trinity_core.rollout import LoopSettings
 from trinity_core.tasks import load_questions
 from trinity_core.training import Task, train
@@ -122,3 +126,64 @@ def test_what_cannot_be_left_out_is_named(names, said):
 def test_the_pool_must_fit():
     with pytest.raises(ValueError, match="2 agents' names"):
         without(make_head("linear", 7, D), ("A",), ("A", "B"))
+
+
+# --- Table 2 ---
+FAMILIES = [family for family in ab.BENCHMARKS for _ in range(10)]
+
+
+def trained(chance, seeds=3):
+    """Several seeds' results whose test rewards are right with the chance, on the same draws."""
+    draws = np.random.default_rng(0).random((seeds, len(FAMILIES), 4))
+    return [SimpleNamespace(test_rewards=(draw < chance).astype(float)) for draw in draws]
+
+
+def test_variants_are_the_rows_of_the_table():
+    agents = published("table1_zero_shot")["model"].tolist()[:7]
+    base = ex.Experiment(profile="smoke", budget=7)
+    found = ab.variants(base, agents, ["GPT-5", "Claude-4-Sonnet"])
+    assert set(found) <= set(published("table2_ablations")["variant"])
+    assert found[ab.FULL] is base and all(e.budget == 7 for e in found.values())
+    assert found["w/o tri-role selection"].without == ("thinker", "verifier")
+    assert set(found["GPT-5 only"].without) == set(agents) - {"GPT-5"}
+    assert found["last token"].position == "last" and not found["last token"].without
+    with pytest.raises(ValueError, match="no agent 'GPT-6'"):
+        ab.variants(base, agents, ["GPT-6"])
+
+
+def test_losses_stand_beside_the_papers():
+    runs = {ab.FULL: trained(0.8), "w/o Thinker": trained(0.8), "last token": trained(0.5)}
+    table = ab.losses(runs, FAMILIES).set_index(["variant", "part"])
+    none, much = table.loc["w/o Thinker", ab.AVERAGE], table.loc["last token", ab.AVERAGE]
+    assert none["loss"] == 0 and none["low"] <= 0 <= none["high"]
+    assert 15 < much["low"] < much["loss"] < much["high"] < 45
+    printed = published("table2_ablations").set_index("variant")
+    for part, column in ab.COLUMNS.items():
+        expected = printed.loc[ab.FULL, column] - printed.loc["last token", column]
+        assert table.loc[("last token", part), "paper"] == pytest.approx(expected)
+    scores = ab.score_table(runs, FAMILIES).set_index("variant")
+    assert scores.loc[ab.FULL, ab.AVERAGE] - scores.loc["last token", ab.AVERAGE] == pytest.approx(much["loss"])
+    assert scores.loc["last token", list(ab.BENCHMARKS)].mean() == pytest.approx(scores.loc["last token", ab.AVERAGE])
+    with pytest.raises(ValueError, match="no questions of 'chess'"):
+        ab.gap(ab.rewards(runs[ab.FULL]), ab.rewards(runs[ab.FULL]), FAMILIES, "chess")
+
+
+def test_orders_go_down_the_table():
+    pairs = ab.orders([ab.FULL, "last token", "w/o Thinker", "nothing"])
+    assert [pair[:2] for pair in pairs] == [(ab.FULL, "w/o Thinker"), ("w/o Thinker", "last token")]
+    assert all(points > 0 for _, _, points in pairs)
+
+
+def test_behaviour_adds_up(world):
+    names = [agent.name for agent in world.pool.agents]
+    only = tuple(name for name in names if name != "Gemma-3-27B-It")
+    runs = {}
+    for variant, group in (("all", ()), ("Workers", ("thinker", "verifier")), ("one", only)):
+        head = make_head("linear", 7, D)
+        task = Task(world, without(head, group, names) if group else head)
+        runs[variant] = [SimpleNamespace(test_plays=task.judge(np.zeros(task.n), 3))]
+    table = ab.behaviour(runs).set_index("variant")
+    assert table[list(ROLES)].sum(axis=1).to_numpy() == pytest.approx(np.full(3, 100))
+    assert table.loc["Workers", "turns"] == 5 and table.loc["Workers", "accepted"] == 0
+    assert names[table.loc["one", "main agent"]] == "Gemma-3-27B-It" and table.loc["one", "its share"] == 100
+    assert (table["dollars"] > 0).all() and table.loc["one", "dollars"] < table.loc["all", "dollars"]
