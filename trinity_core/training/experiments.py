@@ -24,7 +24,7 @@ from trinity_core.training.train import PAPER_BUDGET, TrainingResult, train
 from trinity_core.world import Plays, SimulatedWorld
 
 TRAIN_PER_FAMILY = 16
-TEST_PER_FAMILY = 40
+TEST_PER_FAMILY = 24
 REPLICATES = 4  # rollouts a question in an evaluation
 
 
