@@ -1,9 +1,9 @@
 """Playing trained heads on a world's questions, with the draws that every evaluation shares.
 
-Rollout r of question q has the same draws for whatever plays it: for all thetas (one a seed of a training), for an
-agent alone (its answer is the first Worker's of that rollout) and for any turn budget. So differences are paired.
+Rollout r of question q has the same draws for whatever plays it: for all thetas (one a seed of a training) and for any
+turn budget. So differences are paired.
 
-Symbols: S -> thetas, n_q -> questions of the world, R -> rollouts a question, K -> turn budget, L -> agents.
+Symbols: S -> thetas, n_q -> questions of the world, R -> rollouts a question, K -> turn budget.
 """
 
 from __future__ import annotations
@@ -33,13 +33,6 @@ def play_all(world: Any, head: Any, thetas: Any, replicates: int = REPLICATES, *
 def rewards_of(plays: Plays, world: Any) -> np.ndarray:
     """Rewards (S, n_q, R) of `play_all`'s rollouts."""
     return plays.reward.reshape(len(plays.reward), len(world.questions), -1)
-
-
-def agents_alone(world: Any, replicates: int = REPLICATES) -> np.ndarray:
-    """Rewards (L, n_q, R): each agent alone, one answer a rollout."""
-    questions, numbers = _cells(world, replicates)
-    rows = [world.solve(np.full(len(questions), agent), questions, numbers) for agent in range(world.n_agents)]
-    return np.stack(rows).reshape(world.n_agents, len(world.questions), replicates)
 
 
 def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:

@@ -57,6 +57,12 @@ def families_of(world: Any) -> list[str]:
     return [question.family for question in world.questions]
 
 
+def alone(world: Any) -> dict[str, np.ndarray]:
+    """Each agent alone, one answer a question: its exact chances, in the shape of rewards (1 seed, n_q, 1 rollout)."""
+    chances = [[world.pool.probability(a, q) for q in world.questions] for a in range(world.n_agents)]
+    return {agent.name: np.array(row)[None, :, None] for agent, row in zip(world.pool.agents, chances, strict=True)}
+
+
 def scores(systems: Mapping[str, np.ndarray], families: Sequence[str]) -> pd.DataFrame:
     """Percent and 95 % interval of each system, rewards (seeds, n_q, R): one row a system and column of Table 1.
 

@@ -44,7 +44,7 @@ def budget(
         last = max(curve["K"].max() for curve in curves.values())
         for agent, value in lines.get(title, {}).items():
             ax.axhline(value, color=style.AGENT_COLOURS[agent], linewidth=1.2, linestyle=(0, (3, 1, 1, 1)))
-            ax.text(last, value, f"{agent} alone", ha="right", va="bottom", fontsize=8,
+            ax.text(1.01, value, f"{agent}\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=8,
                     color=style.AGENT_COLOURS[agent])  # fmt: skip
         if title in paper:
             for number, row in enumerate(paper[title].itertuples()):
@@ -78,6 +78,7 @@ def gains(curves: Mapping[str, pd.DataFrame], paper: Mapping[int, float], base: 
         style.mark_paper(ax, value, at=K, label=None if number else "paper: LiveCodeBench, output cap lifted")
     ax.axhline(0, color=style.GREY, linewidth=1)
     ax.set(title=f"What more turns add to K = {base}", xlabel="turn budget K", ylabel=f"points above K = {base}")
+    ax.set_xticks(range(base, max(int(place) for *_, place in ends) + 1))
     ax.set_xlim(right=ax.get_xlim()[1] + 0.9)
     ax.legend(loc="lower right")
     return fig

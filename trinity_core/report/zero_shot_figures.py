@@ -75,8 +75,8 @@ def leads(frame: pd.DataFrame, paper: pd.DataFrame, titles: dict[str, str]) -> F
     return fig
 
 
-def behaviour(frame: pd.DataFrame, agents: Sequence[str], roles: Sequence[str]) -> Figure:
-    """Left: who acts, right: in which role; one bar a family, `frame` (percent) indexed by family."""
+def behaviour(frame: pd.DataFrame, agents: Sequence[str], roles: Sequence[str], held_out: Sequence[str]) -> Figure:
+    """Left: who acts, right: in which role; one bar a family, `frame` (percent) indexed by family, `held_out` last."""
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, 2, figsize=(12, 0.42 * len(frame) + 1.5), sharey=True, width_ratios=(3, 2))
@@ -94,8 +94,10 @@ def behaviour(frame: pd.DataFrame, agents: Sequence[str], roles: Sequence[str]) 
             left += values
         ax.set(title=title, xlabel="share of the turns (%)", xlim=(0, 100))
         ax.grid(visible=False)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=3, fontsize=8)
-    axes[0].set_yticks(range(len(frame)), frame.index)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, fontsize=8)
+        ax.axhline(len(frame) - len(held_out) - 0.5, color=style.BLACK, linewidth=1.2, linestyle=(0, (4, 3)))
+    labels = [f"{family} (held out)" if family in held_out else family for family in frame.index]
+    axes[0].set_yticks(range(len(frame)), labels)
     axes[0].invert_yaxis()
     return fig
 
