@@ -148,3 +148,13 @@ def test_shapes_that_do_not_fit_are_named(questions, pool):
         world.play(head, np.zeros(head.size), np.zeros((1, 2), int), np.zeros((1, 2), int))
     with pytest.raises(ValueError, match=r"\(240,\)|239|240"):
         world.play(head, np.zeros((1, 239)), np.zeros((1, 2), int), np.zeros((1, 2), int))
+
+
+def test_only_what_is_read_is_encoded(questions, pool):
+    encoder = MadeEncoder()
+    world = SimulatedWorld(questions, pool, encoder, LoopSettings(transcript="released"))
+    head = make_head("linear", 7, 24)
+    plays = world.play(head, *population(head, 20, len(questions)))
+    read = np.unique(plays.nodes[plays.nodes >= 0])
+    assert encoder.encoded == len(read) < len(world.tree)
+    assert np.array_equal(world.states(read[::-1]), world.states(read)[::-1]) and encoder.encoded == len(read)

@@ -80,7 +80,7 @@ def _shares(values: np.ndarray, count: int) -> np.ndarray:
 class SimulatedWorld:
     """Questions, a simulated pool, an encoder and the loop's settings, ready to play populations.
 
-    `states`: hidden states of nodes (nodes, d) float64 grow as transcripts are met, from the bank where it has them.
+    `states`: hidden states of nodes, found as they are first read, from the bank where it has them.
     ValueError where the pool does not know a question.
     """
 
@@ -92,7 +92,7 @@ class SimulatedWorld:
         self.bank = StateBank(encoder)
         self.n_agents, self.d = len(pool.agents), encoder.d
         self.tree = TranscriptTree(self.questions, pool, settings.transcript)
-        self._states, self._known = np.empty((0, self.d), np.float16), 0
+        self._states, self._met = np.empty((0, self.d), np.float16), np.empty(0, bool)
         self._tables()
 
     def _tables(self) -> None:
@@ -138,14 +138,16 @@ class SimulatedWorld:
 
     def states(self, nodes: np.ndarray) -> np.ndarray:
         """Hidden states (..., d), float64, of nodes (...)."""
-        missing = range(self._known, len(self.tree))
-        if missing:
-            if len(self.tree) > len(self._states):
-                more = np.empty((max(len(self.tree), 2 * len(self._states)) - len(self._states), self.d), np.float16)
-                self._states = np.concatenate([self._states, more])
-            texts = [self.tree.transcripts[node].messages() for node in missing]
-            self._states[missing.start : missing.stop] = self.bank.encode(texts)
-            self._known = missing.stop
+        nodes = np.asarray(nodes)
+        if len(self.tree) > len(self._states):
+            size = max(len(self.tree), 2 * len(self._states)) - len(self._states)
+            self._states = np.concatenate([self._states, np.empty((size, self.d), np.float16)])
+            self._met = np.concatenate([self._met, np.zeros(size, bool)])
+        # Only what is read: many a transcript of the tree is a rollout's last and never comes before the head.
+        missing = np.unique(nodes[~self._met[nodes]])
+        if missing.size:
+            self._states[missing] = self.bank.encode([self.tree.transcripts[node].messages() for node in missing])
+            self._met[missing] = True
         return self._states[nodes].astype(np.float64)
 
     def solve(self, agents: np.ndarray, questions: np.ndarray, replicates: np.ndarray) -> np.ndarray:
