@@ -21,6 +21,7 @@ from trinity_core.pool import load_pool
 from trinity_core.rollout import LoopSettings
 from trinity_core.tasks import load_questions
 from trinity_core.training import METHODS, Task, Whitening, train
+from trinity_core.training.experiments import Experiment, run_experiments, seeds_of
 from trinity_core.training.learners import Adam, RandomSearch, Reinforce, SepCmaEs
 from trinity_core.training.live import LivePool
 from trinity_core.training.log import LogError, pack, unpack
@@ -489,3 +490,45 @@ def test_the_command_names_what_is_wrong(tmp_path, shared_cache):
     assert small.returncode == 2 and "too small" in small.stderr and "Traceback" not in small.stderr
     other = run(tmp_path / "o", "--method", "reinforce", "--head", "sparse", env=shared_cache)
     assert other.returncode == 2 and "linear head" in other.stderr
+
+
+# many at once
+
+
+def test_workers_end_with_a_killed_parent(tmp_path, shared_cache):
+    """The parent is killed in the middle; no worker goes on."""
+    import psutil
+
+    code = (
+        "from trinity_core.training.experiments import Experiment, run_experiments, seeds_of\n"
+        "if __name__ == '__main__':\n"
+        "    run_experiments(seeds_of(Experiment(profile='smoke', budget=10**9), 2), workers=2)\n"
+    )
+    (tmp_path / "many.py").write_text(code)
+    environment = shared_cache | {"PYTHONPATH": str(ROOT)}
+    parent = subprocess.Popen([sys.executable, str(tmp_path / "many.py")], cwd=ROOT, env=environment)
+    try:
+        workers: list[psutil.Process] = []
+        until = time.monotonic() + 60
+        while len(workers) < 2 and time.monotonic() < until:
+            time.sleep(0.2)
+            workers = [p for p in psutil.Process(parent.pid).children() if "spawn_main" in " ".join(p.cmdline())]
+        assert len(workers) == 2
+        time.sleep(3)  # past their start, into the training
+    finally:
+        parent.kill()
+        parent.wait()
+    gone, left = psutil.wait_procs(workers, timeout=20)
+    for process in left:
+        process.kill()
+    assert not left
+
+
+def test_results_do_not_depend_on_the_number_of_workers():
+    experiments = seeds_of(Experiment(profile="smoke", budget=1056, method="random-search"), 2)
+    alone, together = run_experiments(experiments, workers=1), run_experiments(experiments, workers=2)
+    for one, other in zip(alone, together, strict=True):
+        assert one.experiment == other.experiment
+        assert np.array_equal(one.result.theta, other.result.theta)
+        assert np.array_equal(one.test_rewards, other.test_rewards)
+        assert np.array_equal(one.train_rewards, other.train_rewards)

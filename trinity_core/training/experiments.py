@@ -7,6 +7,8 @@ does not depend on the number of workers: every training has its own seed and it
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -71,7 +73,6 @@ class Trained:
     at: Mapping[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=4)
 def get_world(
     profile: str,
     split: str,
@@ -81,16 +82,20 @@ def get_world(
     per_family: int | None = None,
 ) -> SimulatedWorld:
     """The world of a profile's questions of one split: the first `per_family` of each family (None: what training and
-    evaluation use), the simulated pool calibrated on all of the profile's questions."""
-    from trinity_core.encoder import load_encoder
+    evaluation use), the simulated pool calibrated on all of the profile's questions. Made once a process."""
+    count = per_family or (TRAIN_PER_FAMILY if split == "train" else TEST_PER_FAMILY)
+    return _world(profile, split, transcript, max_turns, position, count)
+
+
+@lru_cache(maxsize=8)
+def _world(profile: str, split: str, transcript: str, max_turns: int, position: str, count: int) -> SimulatedWorld:
     from trinity_core.pool import load_pool
     from trinity_core.tasks import FAMILIES, load_questions
 
     size = get_profile(profile)
     every = load_questions(per_family=size.per_family)
-    count = per_family or (TRAIN_PER_FAMILY if split == "train" else TEST_PER_FAMILY)
     questions = [q for family in FAMILIES for q in _first(every, family, split, count)]
-    encoder = load_encoder(size.encoder, position=position)
+    encoder = get_encoder(profile, position)
     pool = load_pool("paper7", questions=every)
     return SimulatedWorld(questions, pool, encoder, LoopSettings(transcript=transcript, max_turns=max_turns))
 
@@ -110,13 +115,20 @@ def make_task(experiment: Experiment) -> Task:
     return Task(world, head, e.sampling, transform, svf_encoder(e.profile, e.position, e.svf) if e.svf else None)
 
 
+@lru_cache(maxsize=4)
+def get_encoder(profile: str, position: str = "penultimate") -> Any:
+    """The one encoder of these settings in this process: its model is loaded once."""
+    from trinity_core.encoder import load_encoder
+
+    return load_encoder(get_profile(profile).encoder, position=position)
+
+
 @lru_cache(maxsize=2)
 def svf_encoder(profile: str, position: str, rule: str) -> Any:
     """The one `SvfEncoder` of this process: what lies below the adapted block is kept in it."""
-    from trinity_core.encoder import load_encoder
     from trinity_core.svf_encoder import SvfEncoder
 
-    return SvfEncoder(load_encoder(get_profile(profile).encoder, position=position), rule)
+    return SvfEncoder(get_encoder(profile, position), rule)
 
 
 def first_states(world: SimulatedWorld) -> np.ndarray:
@@ -164,7 +176,7 @@ def run_experiments(experiments: Sequence[Experiment], workers: int | None = Non
     longest = sorted(range(len(experiments)), key=lambda place: -experiments[place].budget)
     done: dict[int, Trained] = {}
     # Spawned, not forked: the parent may hold torch's threads. One thread each: the cores are shared by the processes.
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_one_thread) as executor:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin_worker) as executor:
         futures = {executor.submit(run_experiment, experiments[place]): place for place in longest}
         try:
             for future in tqdm(as_completed(futures), total=len(futures), desc="trainings", leave=False):
@@ -175,10 +187,19 @@ def run_experiments(experiments: Sequence[Experiment], workers: int | None = Non
     return [done[place] for place in range(len(experiments))]
 
 
-def _one_thread() -> None:
+def _begin_worker() -> None:
+    """One thread for the arithmetic, and an end with the parent: a killed notebook leaves nothing running."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def seeds_of(experiment: Experiment, seeds: int) -> list[Experiment]:
