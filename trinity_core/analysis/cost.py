@@ -1,0 +1,338 @@
+"""What answering costs: calls, tokens, dollars and seconds a question, for every method in the same units (A.7).
+
+A method's use is measured from its own calls: all of them, also those whose text is dropped. Dollars are tokens times
+a price list, dollars a token (L, 2) for input and output. Seconds follow a model, since nobody published any:
+
+    call      first_token + tokens out / speed of the agent
+    question  sum over the calls, and `decision` for each choice of a coordinator     -> `seconds`
+    the same, calls that wait for no other call made at once                          -> `seconds_at_once`
+
+A call waits for the calls before it unless its prompt was sent before: a prompt that repeats holds nothing of what
+came in between, so the two could have gone out together. A coordinator's calls each wait for the one before.
+
+The coordinator is played on the compiled world, whose `Plays` keep no tokens of single calls: its seconds take every
+call at the published average of its agent and family, which leaves the mean over many rollouts as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trinity_core.analysis.audit import IN_DISTRIBUTION
+from trinity_core.baselines import BASELINES, make_baseline
+from trinity_core.baselines.base import ask_once, play, schedule
+from trinity_core.baselines.single import REFLECTION
+from trinity_core.report.published import published
+from trinity_core.rollout import Job
+from trinity_core.training.experiments import REPLICATES
+from trinity_core.training.task import FRESH, Task
+from trinity_core.world import STOPS, SimulatedWorld
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from trinity_core.types import Question, Rollout
+
+TASKS = {"math": "math500", "knowledge": "mmlu", "reasoning": "rlpr", "code": "livecodebench"}  # family -> column
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Assumed: seconds to a call's first token, tokens a second of each agent (L,), seconds of a routing decision."""
+
+    first_token: float
+    speed: np.ndarray
+    decision: float
+
+    def __post_init__(self) -> None:
+        if not (self.first_token >= 0 and self.decision >= 0 and np.all(np.asarray(self.speed) > 0)):
+            raise ValueError(
+                f"first_token = {self.first_token}, decision = {self.decision}, speed = {self.speed}: times must be at "
+                "least 0 and speeds above 0"
+            )
+
+
+@dataclass(frozen=True)
+class Meter:
+    """How use is counted: price lists by name, each (L, 2) dollars a token, and the model of time."""
+
+    prices: Mapping[str, np.ndarray]
+    latency: Latency
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a method used, each array (seeds, n_questions, R); `dollars` by price list; see the module for seconds."""
+
+    reward: np.ndarray
+    calls: np.ndarray
+    tokens_in: np.ndarray
+    tokens_out: np.ndarray
+    dollars: Mapping[str, np.ndarray]
+    seconds: np.ndarray
+    seconds_at_once: np.ndarray
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a training used, once: rollouts, calls, tokens in and out together, dollars by the pool's own prices."""
+
+    rollouts: float
+    calls: float
+    tokens: float
+    dollars: float
+
+
+# --- prices -----------------------------------------------------------------------------------------------------------
+
+
+def own_prices(pool: Any) -> np.ndarray:
+    """The pool file's dollars a token (L, 2)."""
+    return np.array([agent.price for agent in pool.agents], dtype=np.float64)
+
+
+def listed_prices(live: Any) -> np.ndarray:
+    """litellm's own price list for a live pool's models, dollars a token (L, 2); NaN where the list lacks a model.
+
+    The prices in the pool's file are not read. No network: the list is the installed package's.
+    """
+    found = [live.price(replace(agent, price=None)) for agent in live.agents]
+    return np.array([(np.nan, np.nan) if price is None else price for price in found], dtype=np.float64)
+
+
+# --- use of a method --------------------------------------------------------------------------------------------------
+
+
+def of_rollouts(rollouts: Sequence[Rollout], seeds: int, replicates: int, meter: Meter) -> Usage:
+    """Use of rollouts that come seed by seed, in each replicate by replicate, in each question by question."""
+    n = len(rollouts) // (seeds * replicates)
+    if n * seeds * replicates != len(rollouts) or not n:
+        raise ValueError(f"{len(rollouts)} rollouts are not {seeds} seeds x {replicates} replicates of some questions")
+
+    def table(values: list[float]) -> np.ndarray:
+        return np.array(values, dtype=np.float64).reshape(seeds, replicates, n).transpose(0, 2, 1)
+
+    calls = [[turn for turn in rollout.turns if turn.prompt] for rollout in rollouts]
+    messages = [[(turn.agent, turn.message) for turn in row] for row in calls]
+    times = [_seconds(row, meter.latency) for row in calls]
+    dollars = {
+        name: table([sum(m.tokens_in * p[a, 0] + m.tokens_out * p[a, 1] for a, m in row) for row in messages])
+        for name, p in meter.prices.items()
+    }
+    return Usage(
+        table([np.nan if r.reward is None else r.reward for r in rollouts]),
+        table([len(row) for row in calls]),
+        table([sum(m.tokens_in for _, m in row) for row in messages]),
+        table([sum(m.tokens_out for _, m in row) for row in messages]),
+        dollars,
+        table([one for one, _ in times]),
+        table([other for _, other in times]),
+    )
+
+
+def _seconds(calls: Sequence[Any], latency: Latency) -> tuple[float, float]:
+    """Seconds of a rollout's calls one after another, and with those at once that wait for no other."""
+    total, sent, ends = 0.0, {}, []
+    for turn in calls:
+        prompt = tuple(message["content"] for message in turn.prompt)
+        start = sent.setdefault(prompt, max(ends, default=0.0))
+        own = latency.first_token + turn.message.tokens_out / latency.speed[turn.agent]
+        total += own
+        ends.append(start + own)
+    return total, max(ends, default=0.0)
+
+
+def of_coordinator(task: Task, thetas: Sequence[np.ndarray], world: SimulatedWorld, meter: Meter) -> Usage:
+    """Use of a task's trained `thetas`, one a seed, on every question of `world`: the standard evaluation."""
+    worlds = {name: _repriced(world, prices) for name, prices in meter.prices.items()}
+    played = {name: [task.judge(theta, REPLICATES, w) for theta in thetas] for name, w in worlds.items()}
+    seeds = next(iter(played.values()))
+    speed, latency = np.asarray(meter.latency.speed, float), meter.latency
+    mean = np.array([[world.pool.mean_tokens(a, q.family) for q in world.questions] for a in range(world.n_agents)])
+
+    def table(rows: Sequence[np.ndarray]) -> np.ndarray:
+        return np.array(rows, np.float64).reshape(len(thetas), len(world.questions), REPLICATES)
+
+    calls, seconds = [], []
+    for plays in seeds:
+        acted = plays.agents >= 0
+        called = acted.copy()
+        early = np.nonzero(plays.stop == STOPS.index("verifier before answer"))  # the turn that ends these calls nobody
+        called[(*early, plays.turns[early] - 1)] = False
+        agents = np.maximum(plays.agents, 0)
+        own = latency.first_token + mean[agents, plays.questions[..., None]] / speed[agents]
+        calls.append(called.sum(axis=-1))
+        seconds.append((own * called).sum(axis=-1) + latency.decision * acted.sum(axis=-1))
+    amounts = [[getattr(plays, name) for plays in seeds] for name in ("reward", "tokens_in", "tokens_out")]
+    reward, tokens_in, tokens_out = map(table, amounts)
+    dollars = {name: table([plays.cost for plays in rows]) for name, rows in played.items()}
+    return Usage(reward, table(calls), tokens_in, tokens_out, dollars, table(seconds), table(seconds))
+
+
+def _repriced(world: SimulatedWorld, prices: np.ndarray) -> SimulatedWorld:
+    """The same world with other prices: the same rollouts, other dollars."""
+    pool = copy.copy(world.pool)
+    pool.agents = tuple(replace(a, price=tuple(p)) for a, p in zip(pool.agents, prices.tolist(), strict=True))
+    return SimulatedWorld(world.questions, pool, world.encoder, world.settings)
+
+
+def of_baseline(
+    name: str,
+    world: SimulatedWorld,
+    training: Sequence[Question],
+    *,
+    seeds: int,
+    replicates: int,
+    meter: Meter,
+) -> tuple[dict[str, Usage], Bill | None]:
+    """Use of a baseline on the world's questions, fitted with the seeds 1 to `seeds`, and what its training used.
+
+    The agents' draws are those of the standard evaluation. One entry, or one an agent for baselines of single agents
+    ("majority, GPT-5"). The bill is the mean over the seeds; None where the method learns nothing.
+    """
+    encoder = world.bank if BASELINES[name].encoder else None
+    rollouts: list[Rollout] = []
+    learnt: list[Rollout] = []
+    for seed in range(1, seeds + 1):
+        baseline = make_baseline(name, encoder=encoder)
+        baseline.fit(world.pool, training, seed=seed)
+        learnt += baseline.training
+        for replicate in range(FRESH, FRESH + replicates):
+            rollouts += baseline.run(world.pool, world.questions, seed=seed, replicate=replicate)
+    if not baseline.per_agent:
+        return {name: of_rollouts(rollouts, seeds, replicates, meter)}, _bill(learnt, seeds)
+    names = [agent.name for agent in world.pool.agents]
+    own = ([rollout for rollout in rollouts if rollout.candidate == number] for number in range(len(names)))
+    each = {f"{name}, {who}": of_rollouts(r, seeds, replicates, meter) for who, r in zip(names, own, strict=True)}
+    return each, None
+
+
+def _bill(rollouts: Sequence[Rollout], seeds: int) -> Bill | None:
+    if not rollouts:
+        return None
+    messages = [turn.message for rollout in rollouts for turn in rollout.turns if turn.prompt]
+    tokens = sum(m.tokens_in + m.tokens_out for m in messages)
+    return Bill(*(x / seeds for x in (len(rollouts), len(messages), tokens, sum(m.cost for m in messages))))
+
+
+def bill_of_training(histories: Sequence[pd.DataFrame]) -> Bill:
+    """The mean bill of trainings by rollouts, from their histories (`TrainingResult.history`). A turn is a call."""
+    rows = []
+    for history in histories:
+        rollouts = np.diff(history["evaluations"], prepend=0)
+        calls = float((rollouts * history["turns"]).sum())
+        rows.append((rollouts.sum(), calls, history["tokens"].sum(), history["cost"].sum()))
+    return Bill(*np.mean(rows, axis=0))
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+def family_means(values: np.ndarray, families: Sequence[str]) -> dict[str, float]:
+    """The mean of (seeds, n_questions, R) over each family's questions, in order of appearance, then over families."""
+    names = np.asarray(families)
+    means = {str(f): float(np.nanmean(values[:, names == f])) for f in dict.fromkeys(names.tolist())}
+    return means | {"mean": float(np.mean(list(means.values())))}
+
+
+def front(cost: Sequence[float], score: Sequence[float]) -> np.ndarray:
+    """(m,) bool: on the Pareto front, that is nothing else costs no more and scores no less, one of them better."""
+    c, s = np.asarray(cost, float), np.asarray(score, float)
+    no_worse = (c[:, None] <= c) & (s[:, None] >= s)  # i is no worse than j
+    better = no_worse & ((c[:, None] < c) | (s[:, None] > s))
+    return ~better.any(axis=0)
+
+
+# --- the same tokens, spent otherwise ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One agent with growing effort: `reward` and `tokens` (out), both (steps, n_questions, R), a step an effort."""
+
+    efforts: tuple[int, ...]
+    reward: np.ndarray
+    tokens: np.ndarray
+
+    def at(self, tokens: Mapping[str, float], families: Sequence[str]) -> tuple[np.ndarray, dict[str, float]]:
+        """Rewards (1, n_questions, R) at a family's mean output `tokens`, and the mean effort that they pay for.
+
+        Between two steps a coin decides which of them a question gets, its chance such that the tokens agree on
+        average: the reward is that mixture's mean. Below the first or above the last step it is that step's.
+        """
+        names = np.asarray(families)
+        out, paid = np.empty((1, *self.reward.shape[1:])), {}
+        for family in dict.fromkeys(names.tolist()):
+            rows = names == family
+            steps = self.tokens[:, rows].mean(axis=(1, 2))
+            place = float(np.interp(tokens[family], steps, np.arange(len(steps))))
+            low = min(int(place), len(steps) - 2)
+            share = place - low
+            out[0, rows] = (1 - share) * self.reward[low, rows] + share * self.reward[low + 1, rows]
+            paid[str(family)] = float((1 - share) * self.efforts[low] + share * self.efforts[low + 1])
+        return out, paid
+
+
+def majority_ladder(pool: Any, questions: Sequence[Question], agent: int, *, samples: int, replicates: int) -> Ladder:
+    """Majority of 1, 3, 5, ... `samples` answers of one agent; a tie goes to the answer seen first.
+
+    Simulated answers are the same answer where they are the same text (`baselines.committee` asks the checkers).
+    """
+    efforts = tuple(range(1, samples + 1, 2))
+    numbers = [samples * (FRESH + r) + s for r in range(replicates) for s in range(samples)]
+    asked = ask_once(pool, [(agent, question) for question in questions], seed=1, replicates=numbers)
+    shape = (replicates, samples, len(questions))
+    right = np.array([rollout.reward for rollout in asked]).reshape(shape)
+    tokens = np.array([r.turns[0].message.tokens_out for r in asked], float).reshape(shape).cumsum(axis=1)
+    codes: dict[tuple[str, str | None], int] = {}
+    said = np.array([codes.setdefault((r.question.id, r.answer), len(codes)) for r in asked]).reshape(shape)
+    reward = np.empty((len(efforts), len(questions), replicates))
+    for step, effort in enumerate(efforts):
+        votes = (said[:, :effort, None] == said[:, None, :effort]).sum(axis=2)  # (R, effort, n)
+        first = votes.argmax(axis=1)  # of equals the first
+        reward[step] = np.take_along_axis(right, first[:, None], axis=1)[:, 0].T
+    return Ladder(efforts, reward, tokens[:, [e - 1 for e in efforts]].transpose(1, 2, 0))
+
+
+def reflection_ladder(pool: Any, questions: Sequence[Question], agent: int, *, turns: int, replicates: int) -> Ladder:
+    """Answer and reflection in turn, 1, 3, 5, ... `turns` turns at most, ended by the agent's own ACCEPT."""
+    efforts = tuple(range(1, turns + 1, 2))
+    jobs = [Job(question, 0, FRESH + r) for r in range(replicates) for question in questions]
+    reward, tokens = np.empty((2, len(efforts), len(questions), replicates))
+    for step, effort in enumerate(efforts):
+        roles = [REFLECTION[turn % 2] for turn in range(effort)]
+        done = play(pool, jobs, schedule(len(pool.agents), *((agent, role) for role in roles))[None], seed=1)
+        reward[step] = np.array([r.reward for r in done]).reshape(replicates, -1).T
+        used = [sum(turn.message.tokens_out for turn in r.turns) for r in done]
+        tokens[step] = np.array(used).reshape(replicates, -1).T
+    return Ladder(efforts, reward, tokens)
+
+
+# --- what the printed tables say by themselves ------------------------------------------------------------------------
+
+
+def printed_tokens(setting: str) -> pd.DataFrame:
+    """Tables 9-12 of one setting: output tokens a question, a row a method, a column a benchmark."""
+    table = published("tables9_12_output_tokens")
+    return table[table["setting"] == setting].set_index("method")[list(IN_DISTRIBUTION)]
+
+
+def implied_calls(prices: np.ndarray) -> pd.DataFrame:
+    """Per benchmark: TRINITY's printed tokens, the mean single answer of the agents that Figure 15 says it picks, how
+    many such answers that makes, and the dollars of those output tokens at `prices` (L, 2) in Figure 15's order."""
+    import pandas as pd
+
+    single, spent = printed_tokens("default_4096"), printed_tokens("coordination").loc["TRINITY"]
+    shares = published("fig15_agent_selection").set_index("task")
+    rows = []
+    for task in IN_DISTRIBUTION:
+        share = shares.loc[task] / shares.loc[task].sum()
+        written = share * single[task].loc[shares.columns]
+        price = float((written * prices[:, 1]).sum() / written.sum())
+        rows.append((task, spent[task], written.sum(), spent[task] / written.sum(), spent[task] * price))
+    return pd.DataFrame(rows, columns=["task", "tokens", "one answer", "answers", "dollars"])

@@ -1,0 +1,172 @@
+"""Figures of notebook 14: tokens beside the printed ones, score against cost, the same tokens spent otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trinity_core.report import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from trinity_core.analysis.cost import Ladder
+    from trinity_core.analysis.intervals import Estimate
+
+BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75}
+KINDS = {  # what a method is -> colour, marker, name in the legend
+    "coordinator": (style.BLACK, "*", "TRINITY"),
+    "single": (style.BLUE, "o", "one agent, one answer"),
+    "self-reflection": (style.GREEN, "^", "one agent, reflecting"),
+    "majority": (style.ORANGE, "s", "one agent, majority of 5"),
+    "router": (style.VERMILION, "D", "routers"),
+    "many": (style.PURPLE, "P", "ensembles and random turns"),
+}
+
+
+def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
+    """Output tokens a question of every coordination method, ours with interval and the printed one, a panel a task.
+
+    Columns method, task, paper, ours, low, high.
+    """
+    import matplotlib.pyplot as plt
+
+    methods = list(dict.fromkeys(frame["method"]))
+    fig, axes = plt.subplots(1, len(tasks), figsize=(11.5, 3.2), sharey=True, sharex=True)
+    for ax, task in zip(axes, tasks, strict=True):
+        part = frame[frame["task"] == task].set_index("method").loc[methods]
+        for row, (method, line) in enumerate(part.iterrows()):
+            colour = style.METHOD_COLOURS[method]
+            ax.plot([line["paper"], line["ours"]], [row, row], color=style.GREY, linewidth=0.8, zorder=1)
+            ax.hlines(row, line["low"], line["high"], color=colour, linewidth=4, alpha=0.5)
+            ax.plot(
+                line["ours"], row, "o", color=colour, markeredgecolor=style.BLACK, markeredgewidth=0.6, markersize=8
+            )
+            style.mark_paper(ax, line["paper"], at=row, axis="x", label=None)
+        ax.set_xscale("log")
+        ax.set_title(task)
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel("output tokens (log)")
+    axes[0].set_yticks(range(len(methods)), methods)
+    axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    handles = [
+        plt.Line2D([], [], marker="o", color=style.GREY, linestyle="none", markersize=8, label="ours, 95 % interval"),
+        plt.Line2D([], [], marker="D", color=style.BLACK, linestyle="none", markerfacecolor="none", markersize=8,
+                   label="printed (Tables 9-12)"),
+    ]  # fmt: skip
+    fig.legend(handles=handles, loc="outside lower center", ncols=2)
+    return fig
+
+
+def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str], label: Mapping[str, str]) -> Figure:
+    """Score against each cost, a panel a column of `axes_of` (column -> axis label), the Pareto front as a line.
+
+    Columns method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool).
+    `label`: method -> what is written beside its point, in the panels where it is on the front or a coordinator.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(axes_of), figsize=(4.6 * len(axes_of), 4.9), sharey=True, squeeze=False)
+    for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
+        for kind, (colour, marker, text) in KINDS.items():
+            part = frame[frame["kind"] == kind]
+            ax.vlines(part[cost], part["low"], part["high"], color=colour, linewidth=1, alpha=0.4)
+            ax.plot(part[cost], part["score"], marker, color=colour, linestyle="none", label=text, zorder=4,
+                    markersize=15 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
+        best = frame[frame[f"front {cost}"]].sort_values(cost)
+        ax.step(best[cost], best["score"], where="post", color=style.GREY, linewidth=1.6, zorder=1)
+        _names(ax, frame[frame[f"front {cost}"] | (frame["kind"] == "coordinator")].sort_values("score"), cost, label)
+        ax.set_xscale("log")
+        ax.set_xlabel(name)
+    axes[0, 0].set_ylabel("right answers (%; bar: 95 % interval)")
+    fig.suptitle("Score against cost; the line is the Pareto front", x=0.01, ha="left", fontsize=11, fontweight="bold")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    return fig
+
+
+def _names(ax: Axes, part: pd.DataFrame, cost: str, label: Mapping[str, str]) -> None:
+    """Names beside points, to the left of them and, where two would meet, moved apart."""
+    last = -np.inf
+    for _, line in part.iterrows():
+        y = max(line["score"], last + 1.5)
+        last = y
+        ax.annotate(
+            label.get(line["method"], line["method"]),
+            (line[cost], line["score"]),
+            xytext=(line[cost] * 0.88, y + 0.4),
+            ha="right",
+            va="bottom",
+            fontsize=8,
+            bbox=BOX,
+            zorder=5,
+        )
+
+
+def draw_equal_tokens(
+    panels: Sequence[str],
+    ladders: Mapping[str, tuple[Ladder, Ladder]],
+    families: Sequence[str],
+    trinity: Mapping[str, tuple[float, Estimate]],
+    printed: Mapping[str, Sequence[tuple[float, float]]],
+) -> Figure:
+    """A panel a family: score against output tokens of each agent's majority (line) and reflection (dashed), TRINITY's
+    point with interval, and printed (tokens, percent) as hollow diamonds. `trinity`: family -> (tokens, score)."""
+    import matplotlib.pyplot as plt
+
+    names = np.asarray(families)
+    fig, axes = plt.subplots(1, len(panels), figsize=(11.8, 3.7))
+    for ax, family in zip(axes, panels, strict=True):
+        rows = names == family
+        for agent, both in ladders.items():
+            for ladder, dash, marker in zip(both, ("-", (0, (2, 1.5))), ("s", "^"), strict=True):
+                x, y = (values[:, rows].mean(axis=(1, 2)) for values in (ladder.tokens, ladder.reward))
+                ax.plot(x, 100 * y, linestyle=dash, marker=marker, markersize=3.5, linewidth=1.4,
+                        color=style.AGENT_COLOURS[agent])  # fmt: skip
+        tokens, score = trinity[family]
+        ax.axvline(tokens, color=style.GREY, linestyle=":", linewidth=1.2)
+        ax.vlines(tokens, 100 * score.low, 100 * score.high, color=style.BLACK, linewidth=2)
+        ax.plot(tokens, 100 * score.value, "*", color=style.BLACK, markersize=14, markeredgecolor="white", zorder=5)
+        for x, y in printed.get(family, ()):
+            style.mark_paper(ax, y, at=x, label=None)
+        ax.set_xscale("log")
+        ax.set_title(family)
+        ax.set_xlabel("output tokens (log)")
+    axes[0].set_ylabel("right answers (%)")
+    line = plt.Line2D
+    handles = [line([], [], color=style.AGENT_COLOURS[agent], label=agent) for agent in ladders]
+    handles += [
+        line([], [], color=style.GREY, marker="s", markersize=4, label="majority of 1, 3, 5, ..."),
+        line([], [], color=style.GREY, marker="^", markersize=4, linestyle=(0, (2, 1.5)), label="reflection"),
+        line([], [], color=style.BLACK, marker="*", markersize=12, linestyle="none", label="TRINITY"),
+        line([], [], color=style.BLACK, marker="D", markerfacecolor="none", linestyle="none", label="printed"),
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=7)
+    return fig
+
+
+def draw_differences(frame: pd.DataFrame) -> Figure:
+    """TRINITY minus its rivals at the same output tokens, with intervals; columns rival, family, value, low, high."""
+    import matplotlib.pyplot as plt
+
+    families = list(dict.fromkeys(frame["family"]))
+    rivals = list(dict.fromkeys(frame["rival"]))
+    fig, axes = plt.subplots(1, len(families), figsize=(11.5, 0.42 * len(rivals) + 1.3), sharey=True)
+    for ax, family in zip(axes, families, strict=True):
+        part = frame[frame["family"] == family].set_index("rival").loc[rivals]
+        colours = [
+            style.BLUE if low > 0 else style.VERMILION if high < 0 else style.GREY
+            for low, high in zip(part["low"], part["high"], strict=True)
+        ]
+        ax.hlines(range(len(rivals)), part["low"], part["high"], colors=colours, linewidth=3, alpha=0.6)
+        ax.scatter(part["value"], range(len(rivals)), c=colours, s=40, zorder=3)
+        ax.axvline(0, color=style.BLACK, linewidth=1)
+        ax.set_title(family)
+        ax.grid(axis="y", visible=False)
+    axes[0].set_yticks(range(len(rivals)), rivals)
+    axes[0].set_ylim(len(rivals) - 0.5, -0.5)
+    fig.supxlabel("TRINITY minus the rival at the same output tokens (points; 95 % interval)", fontsize=10)
+    return fig
