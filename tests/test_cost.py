@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from made_states import MadeEncoder, RoundedEncoder
 
-from trinity_core.analysis import cost
+from trinity_core.analysis import cost, ladders
 from trinity_core.baselines import run_baseline
 from trinity_core.baselines.committee import vote
 from trinity_core.coordinator import HeadPolicy
@@ -119,6 +119,10 @@ def test_baselines_are_counted_whole(world, meter):
     assert all((use.calls == 1).all() and use.reward.shape == (1, 12, 2) for use in single.values())
     moa, _ = cost.of_baseline("moa", world, (), seeds=1, replicates=1, meter=meter)
     assert (moa["moa"].calls == 8).all()
+    row = cost.overview(moa, families(world)).iloc[0]
+    assert row["calls"] == 8 and row["$ double"] == pytest.approx(2 * row["$ assumed"])
+    assert row["$ assumed"] == pytest.approx(1000 * moa["moa"].dollars["assumed"].mean())
+    assert row["score"] == pytest.approx(100 * moa["moa"].reward.mean()) and row["low"] <= row["score"] <= row["high"]
     use, waited = moa["moa"].seconds.mean(), moa["moa"].seconds_at_once.mean()
     assert waited < use / 2  # seven of the eight calls go out together
     majority, _ = cost.of_baseline("majority", world, (), seeds=1, replicates=1, meter=meter)
@@ -159,7 +163,7 @@ def test_the_front_is_what_nothing_beats():
 
 def test_majority_steps_are_the_committees_votes(world):
     agent, R = 2, 2
-    ladder = cost.majority_ladder(world.pool, world.questions, agent, samples=5, replicates=R)
+    ladder = ladders.majority_ladder(world.pool, world.questions, agent, samples=5, replicates=R)
     assert ladder.efforts == (1, 3, 5) and ladder.reward.shape == ladder.tokens.shape == (3, 12, R)
     for r in range(R):
         whole = run_baseline("majority", world.pool, world.questions, seed=1, replicate=FRESH + r, agent=agent)
@@ -173,7 +177,7 @@ def test_majority_steps_are_the_committees_votes(world):
 
 
 def test_reflection_steps_are_the_baselines(world):
-    ladder = cost.reflection_ladder(world.pool, world.questions, 1, turns=5, replicates=1)
+    ladder = ladders.reflection_ladder(world.pool, world.questions, 1, turns=5, replicates=1)
     for step, name in ((0, "single"), (2, "self-reflection")):
         whole = run_baseline(name, world.pool, world.questions, seed=1, replicate=FRESH, agent=1)
         assert ladder.reward[step, :, 0].tolist() == [rollout.reward for rollout in whole]
@@ -184,7 +188,7 @@ def test_equal_tokens_are_equal():
     names = ["math", "math", "code"]
     tokens = np.array([[[10.0], [30.0], [5.0]], [[30.0], [90.0], [50.0]], [[50.0], [150.0], [100.0]]])
     reward = np.array([[[0.0], [1.0], [0.0]], [[1.0], [1.0], [0.0]], [[1.0], [1.0], [1.0]]])
-    ladder = cost.Ladder((1, 3, 5), reward, tokens)
+    ladder = ladders.Ladder((1, 3, 5), reward, tokens)
     found, paid = ladder.at({"math": 40.0, "code": 75.0}, names)
     assert found[0, :, 0] == pytest.approx([0.5, 1.0, 0.5]) and paid == pytest.approx({"math": 2.0, "code": 4.0})
     found, paid = ladder.at({"math": 1.0, "code": 1000.0}, names)
@@ -200,6 +204,20 @@ def test_the_price_list_is_the_packages_alone():
     assert found[0].tolist() == [0.5, 0.25] and np.isnan(found[1]).all()
     real = cost.listed_prices(load_pool("paper7-live"))
     assert (real[0] > 0).all() and real.shape == (7, 2)
+
+
+def test_every_printed_cell_is_set_beside_ours(world, meter):
+    single, _ = cost.of_baseline("single", world, (), seeds=1, replicates=1, meter=meter)
+    use = single | {name.replace("single", "self-reflection"): value for name, value in single.items()}
+    use |= dict.fromkeys(("TRINITY", "moa", "routerdc", "smoothie-independent", "masrouter"), single["single, GPT-5"])
+    frame = cost.against_printed(use, families(world))
+    assert len(frame) == 4 * (5 + 7 + 7 + 7) and frame["paper"].notna().all()
+    assert set(frame.loc[frame["ours"].isna(), "setting"]) == {"context_x5"} and frame["ours"].isna().sum() == 28
+    own = frame.query("setting == 'default_4096'")
+    assert (abs(own["ours"] / own["paper"] - 1) < 0.5).all() and (own["low"] <= own["ours"]).all()
+    row = own[(own["method"] == "Gemini-2.5-pro") & (own["task"] == "livecodebench")].iloc[0]
+    code = np.array(families(world)) == "code"
+    assert row["ours"] == pytest.approx(single["single, Gemini-2.5-pro"].tokens_out[:, code].mean())
 
 
 def test_repricing_leaves_the_world_as_it_was(world, meter):

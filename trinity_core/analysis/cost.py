@@ -24,11 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trinity_core.analysis.audit import IN_DISTRIBUTION
+from trinity_core.analysis.intervals import by_family, mean_interval
 from trinity_core.baselines import BASELINES, make_baseline
-from trinity_core.baselines.base import ask_once, play, schedule
-from trinity_core.baselines.single import REFLECTION
 from trinity_core.report.published import published
-from trinity_core.rollout import Job
 from trinity_core.training.experiments import REPLICATES
 from trinity_core.training.task import FRESH, Task
 from trinity_core.world import STOPS, SimulatedWorld
@@ -240,6 +238,26 @@ def family_means(values: np.ndarray, families: Sequence[str]) -> dict[str, float
     return means | {"mean": float(np.mean(list(means.values())))}
 
 
+def overview(use: Mapping[str, Usage], families: Sequence[str]) -> pd.DataFrame:
+    """One row a method: score (percent) with interval, then means a question; dollars a 1,000 questions by price list.
+
+    Columns method, score, low, high, calls, tokens in, tokens out, "$ LIST" for each list, seconds, at once.
+    """
+    import pandas as pd
+
+    rows = []
+    for method, u in use.items():
+        score = {
+            name: 100 * x for name, x in zip(("score", "low", "high"), mean_interval(u.reward, families), strict=True)
+        }
+        amounts = {"calls": u.calls, "tokens in": u.tokens_in, "tokens out": u.tokens_out}
+        amounts |= {f"$ {name}": 1000 * values for name, values in u.dollars.items()}
+        amounts |= {"seconds": u.seconds, "at once": u.seconds_at_once}
+        means = {name: family_means(values, families)["mean"] for name, values in amounts.items()}
+        rows.append({"method": method, **score, **means})
+    return pd.DataFrame(rows)
+
+
 def front(cost: Sequence[float], score: Sequence[float]) -> np.ndarray:
     """(m,) bool: on the Pareto front, that is nothing else costs no more and scores no less, one of them better."""
     c, s = np.asarray(cost, float), np.asarray(score, float)
@@ -248,69 +266,27 @@ def front(cost: Sequence[float], score: Sequence[float]) -> np.ndarray:
     return ~better.any(axis=0)
 
 
-# --- the same tokens, spent otherwise ---------------------------------------------------------------------------------
+PRINTED = {  # setting of Tables 9-12 -> what it is called here; {} stands for the agent
+    "coordination": {"TRINITY": "TRINITY", "MoA": "moa", "RouterDC": "routerdc", "Smoothie": "smoothie-independent",
+                     "MasRouter": "masrouter"},
+    "default_4096": "single, {}",
+    "self_reflection_x5": "self-reflection, {}",
+    "context_x5": None,  # simulated agents are never cut at a cap
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Ladder:
-    """One agent with growing effort: `reward` and `tokens` (out), both (steps, n_questions, R), a step an effort."""
+def against_printed(use: Mapping[str, Usage], families: Sequence[str]) -> pd.DataFrame:
+    """Every cell of Tables 9-12 beside ours: setting, method, task, paper, ours, low, high (NaN: nothing is ours)."""
+    import pandas as pd
 
-    efforts: tuple[int, ...]
-    reward: np.ndarray
-    tokens: np.ndarray
-
-    def at(self, tokens: Mapping[str, float], families: Sequence[str]) -> tuple[np.ndarray, dict[str, float]]:
-        """Rewards (1, n_questions, R) at a family's mean output `tokens`, and the mean effort that they pay for.
-
-        Between two steps a coin decides which of them a question gets, its chance such that the tokens agree on
-        average: the reward is that mixture's mean. Below the first or above the last step it is that step's.
-        """
-        names = np.asarray(families)
-        out, paid = np.empty((1, *self.reward.shape[1:])), {}
-        for family in dict.fromkeys(names.tolist()):
-            rows = names == family
-            steps = self.tokens[:, rows].mean(axis=(1, 2))
-            place = float(np.interp(tokens[family], steps, np.arange(len(steps))))
-            low = min(int(place), len(steps) - 2)
-            share = place - low
-            out[0, rows] = (1 - share) * self.reward[low, rows] + share * self.reward[low + 1, rows]
-            paid[str(family)] = float((1 - share) * self.efforts[low] + share * self.efforts[low + 1])
-        return out, paid
-
-
-def majority_ladder(pool: Any, questions: Sequence[Question], agent: int, *, samples: int, replicates: int) -> Ladder:
-    """Majority of 1, 3, 5, ... `samples` answers of one agent; a tie goes to the answer seen first.
-
-    Simulated answers are the same answer where they are the same text (`baselines.committee` asks the checkers).
-    """
-    efforts = tuple(range(1, samples + 1, 2))
-    numbers = [samples * (FRESH + r) + s for r in range(replicates) for s in range(samples)]
-    asked = ask_once(pool, [(agent, question) for question in questions], seed=1, replicates=numbers)
-    shape = (replicates, samples, len(questions))
-    right = np.array([rollout.reward for rollout in asked]).reshape(shape)
-    tokens = np.array([r.turns[0].message.tokens_out for r in asked], float).reshape(shape).cumsum(axis=1)
-    codes: dict[tuple[str, str | None], int] = {}
-    said = np.array([codes.setdefault((r.question.id, r.answer), len(codes)) for r in asked]).reshape(shape)
-    reward = np.empty((len(efforts), len(questions), replicates))
-    for step, effort in enumerate(efforts):
-        votes = (said[:, :effort, None] == said[:, None, :effort]).sum(axis=2)  # (R, effort, n)
-        first = votes.argmax(axis=1)  # of equals the first
-        reward[step] = np.take_along_axis(right, first[:, None], axis=1)[:, 0].T
-    return Ladder(efforts, reward, tokens[:, [e - 1 for e in efforts]].transpose(1, 2, 0))
-
-
-def reflection_ladder(pool: Any, questions: Sequence[Question], agent: int, *, turns: int, replicates: int) -> Ladder:
-    """Answer and reflection in turn, 1, 3, 5, ... `turns` turns at most, ended by the agent's own ACCEPT."""
-    efforts = tuple(range(1, turns + 1, 2))
-    jobs = [Job(question, 0, FRESH + r) for r in range(replicates) for question in questions]
-    reward, tokens = np.empty((2, len(efforts), len(questions), replicates))
-    for step, effort in enumerate(efforts):
-        roles = [REFLECTION[turn % 2] for turn in range(effort)]
-        done = play(pool, jobs, schedule(len(pool.agents), *((agent, role) for role in roles))[None], seed=1)
-        reward[step] = np.array([r.reward for r in done]).reshape(replicates, -1).T
-        used = [sum(turn.message.tokens_out for turn in r.turns) for r in done]
-        tokens[step] = np.array(used).reshape(replicates, -1).T
-    return Ladder(efforts, reward, tokens)
+    rows = []
+    for setting, names in PRINTED.items():
+        for method, cells in printed_tokens(setting).iterrows():
+            name = names[method] if isinstance(names, dict) else names and names.format(method)
+            ours = by_family(use[name].tokens_out, families) if name else {}
+            for family, task in TASKS.items():
+                rows.append((setting, method, task, float(cells[task]), *ours.get(family, (np.nan,) * 3)))
+    return pd.DataFrame(rows, columns=["setting", "method", "task", "paper", "ours", "low", "high"])
 
 
 # --- what the printed tables say by themselves ------------------------------------------------------------------------

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from trinity_core.analysis.cost import Ladder
     from trinity_core.analysis.intervals import Estimate
+    from trinity_core.analysis.ladders import Ladder
 
 BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75}
 KINDS = {  # what a method is -> colour, marker, name in the legend

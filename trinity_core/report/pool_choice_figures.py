@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}
-
 
 def draw_frontier(matrix: pd.DataFrame, near: np.ndarray, cells: np.ndarray) -> Figure:
     """Accuracies in percent (agents x data sets, a colour scale a data set); outlined: `near`, and dotted `cells`."""
@@ -34,47 +32,38 @@ def draw_frontier(matrix: pd.DataFrame, near: np.ndarray, cells: np.ndarray) -> 
     ax.set_xticks(range(matrix.shape[1]), matrix.columns)
     ax.set_yticks(range(len(matrix)), matrix.index)
     ax.grid(visible=False)
-    ax.set_title("Near the best of a data set (red), best cells of all (dotted)")
+    ax.set_title("Near a data set's best (solid), best cells of all (dotted)")
     return fig
 
 
 def draw_pools(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Figure:
-    """Every pool (`enumerate_pools`) by S* and Z, with lines of equal RER; `marks`: label -> members.
-
-    Pools of the same S* and Z lie on one spot, whose size says how many they are.
-    """
+    """Every pool (`enumerate_pools`) by Z and RER; `marks`: label -> members. Equal pools lie on one spot, larger the
+    more they are."""
     import matplotlib.pyplot as plt
 
-    fig, ax = plt.subplots(figsize=(7.6, 4.6))
-    spots = pools.assign(x=(100 * pools["best"]).round(6), y=(100 * pools["reached"]).round(6))
+    fig, ax = plt.subplots(figsize=(7.6, 4.2))
+    spots = pools.assign(x=(100 * pools["reached"]).round(6), y=(100 * pools["rer"]).round(6))
     spots = spots.groupby(["x", "y"]).size().reset_index(name="pools")
-    low, high = spots["x"].min() - 1.0, spots["x"].max() + 1.5
-    line = np.linspace(low, high, 50)
-    for level in (0.0, 0.02, 0.04):
-        ax.plot(line, line + level * (100 - line), color=style.GREY, linewidth=1, linestyle=(0, (1, 2)), zorder=1)
-        ax.text(high, high + level * (100 - high), f"RER {level:.2f}", fontsize=8, va="center", color="#555555")
-    ax.scatter(spots["x"], spots["y"], s=18 + 5 * spots["pools"], color=style.SKY, edgecolor=style.BLUE, zorder=2)
+    ax.scatter(spots["x"], spots["y"], s=20 + 5 * spots["pools"], color=style.SKY, edgecolor=style.BLUE, zorder=2)
     known = pools.set_index("members")
-    colours = (style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE)
-    drops = (-0.35, -0.85, -0.45, 0.5)
-    for (label, members), colour, marker, drop in zip(marks.items(), colours, "XDsP", drops, strict=False):
+    colours = (style.VERMILION, style.GREEN, style.ORANGE)
+    for (label, members), colour, marker in zip(marks.items(), colours, "XDP", strict=False):
         row = known.loc[[members]].iloc[0]
-        x, y = 100 * row["best"], 100 * row["reached"]
+        x, y = 100 * row["reached"], 100 * row["rer"]
         ax.plot(x, y, marker, color=colour, markersize=10, markeredgecolor=style.BLACK, markeredgewidth=0.7, zorder=3)
-        side = -1 if x > (low + high) / 2 else 1
+        right = x > spots["x"].mean()
         ax.annotate(
-            f"{label}: RER {row['rer']:.3f}",
+            label,
             (x, y),
-            xytext=(10 * side, 28 * drop),
+            xytext=(-9 if right else 9, 9),
             textcoords="offset points",
-            ha="left" if side > 0 else "right",
-            va="center",
+            ha="right" if right else "left",
             fontsize=9,
-            bbox=BOX,
+            zorder=4,
         )
-    ax.set_xlim(low, high)
-    ax.set_xlabel("S*: the pool's best agent alone (%)")
-    ax.set_ylabel("Z: its best agent for each data set (%)")
+    ax.set_ylim(-0.25, 100 * pools["rer"].max() * 1.15)
+    ax.set_xlabel("Z: what the pool's best agent for each data set reaches (%)")
+    ax.set_ylabel("RER (%)")
     ax.set_title("The highest RER is found among weak agents")
     return fig
 
@@ -121,7 +110,6 @@ def draw_levels(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fi
             textcoords="offset points",
             fontsize=9,
             va="center",
-            bbox=BOX,
         )
     ax.set_xlabel("RER with one agent a family (%)")
     ax.set_ylabel("RER with one agent a question (%)")
@@ -158,27 +146,26 @@ def draw_trained(frame: pd.DataFrame) -> Figure:
     return fig
 
 
-def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str]) -> Figure:
-    """Left: how often greedy and beam find the optimum of small matrices; right: RER of the ways on large ones.
+def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str], optimum: str) -> Figure:
+    """Left: how often greedy and beam find the optimum of small matrices; right: what is missed on large ones.
 
-    `small`: columns case, kind, greedy agrees, beam agrees. `large`: columns matrix and one column a way (RER).
+    `small`: columns case, kind, greedy agrees, beam agrees. `large`: columns matrix, `optimum` and each way (RER).
     """
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.7))
     _agreement(axes[0], small)
     ax, rows = axes[1], np.arange(len(large))
-    looks = zip(ways, "sov^D", (style.ORANGE, style.SKY, style.BLUE, style.GREEN, style.BLACK), strict=False)
-    for way, marker, colour in looks:
-        hollow = {"markerfacecolor": "none", "markeredgewidth": 1.6, "markersize": 12} if way == ways[-1] else {}
-        look = {"markersize": 7} | hollow
-        ax.plot(100 * large[way], rows, marker, color=colour, label=way, linestyle="none", **look)
+    for way, marker, colour, size in zip(ways, "sov", (style.ORANGE, style.SKY, style.BLUE), (11, 8, 5), strict=True):
+        missed = 100 * (1 - large[way] / large[optimum])
+        ax.plot(missed, rows, marker, color=colour, markersize=size, label=way, linestyle="none")
     ax.set_yticks(rows, large["matrix"])
     ax.set_ylim(len(large) - 0.5, -0.5)
+    ax.set_xlim(left=-0.1)
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel("RER (%)")
-    ax.set_title("Large matrices, with a proof of the optimum")
-    ax.legend(loc="best", fontsize=8)
+    ax.set_xlabel("RER missed, in percent of the proven optimum")
+    ax.set_title("Large matrices, against a proven optimum")
+    ax.legend(loc="lower right")
     return fig
 
 
