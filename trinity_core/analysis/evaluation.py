@@ -8,14 +8,12 @@ Symbols: S -> thetas, n_q -> questions of the world, R -> rollouts a question, K
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from trinity_core.training.experiments import REPLICATES
 from trinity_core.training.task import FRESH
-from trinity_core.transcript_tree import TranscriptTree
 from trinity_core.world import Plays
 
 
@@ -41,7 +39,7 @@ def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
     def nothing(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         return np.zeros((len(nodes), world.d))
 
-    return play_all(_aside(world), head, np.zeros((1, head.size)), replicates, adapted_states=nothing)
+    return play_all(world, head, np.zeros((1, head.size)), replicates, adapted_states=nothing)
 
 
 def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES) -> Plays:
@@ -52,12 +50,11 @@ def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = RE
     read = plays.nodes[plays.nodes >= 0]
     states, entries = world.states(read), _entries(world, read)
     means = np.stack([states[entries == count].mean(axis=0) for count in range(entries.max() + 1)])
-    aside = _aside(world)
 
     def average(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        return means[np.minimum(_entries(aside, nodes), len(means) - 1)]
+        return means[np.minimum(_entries(world, nodes), len(means) - 1)]
 
-    return play_all(aside, head, thetas, replicates, adapted_states=average)
+    return play_all(world, head, thetas, replicates, adapted_states=average)
 
 
 def at_turns(plays: Plays, world: Any, budgets: Any) -> np.ndarray:
@@ -80,13 +77,6 @@ def at_turns(plays: Plays, world: Any, budgets: Any) -> np.ndarray:
 def calls_at(plays: Plays, budgets: Any) -> np.ndarray:
     """(len(budgets),): mean number of turns of those rollouts."""
     return np.array([np.minimum(plays.turns, budget).mean() for budget in budgets])
-
-
-def _aside(world: Any) -> Any:
-    """The same world with transcripts of its own: a world encodes all that were met in it, also those nobody read."""
-    aside = copy.copy(world)
-    aside.tree = TranscriptTree(world.questions, world.pool, world.settings.transcript)
-    return aside
 
 
 def _entries(world: Any, nodes: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLUMNS = {"aime": "aime2025", "bigcode": "bigcodebench", "gpqa": "gpqa_d"}  # family -> column of Table 1
 NAMES = {"aime": "AIME2025", "bigcode": "BigCodeBench", "gpqa": "GPQA-D"}
 AVERAGE = "average"
-PER_FAMILY = 40
+PER_FAMILY = 30  # as many as AIME2025 has
 
 
 @lru_cache(maxsize=1)
@@ -31,18 +31,18 @@ def heldout_world(profile: str) -> Any:
 
     Its pool knows the profile's questions of the four families too: it is the one pool of training and of Table 1.
     """
-    from trinity_core.encoder import load_encoder
     from trinity_core.pool import load_pool
     from trinity_core.profiles import get_profile
     from trinity_core.rollout import LoopSettings
     from trinity_core.tasks import load_questions
     from trinity_core.tasks.heldout import load_heldout
+    from trinity_core.training.experiments import get_encoder
     from trinity_core.world import SimulatedWorld
 
     size = get_profile(profile)
     asked = [q for family in COLUMNS for q in load_heldout(family)[: min(PER_FAMILY, size.per_family)]]
     pool = load_pool("paper7", questions=[*load_questions(per_family=size.per_family), *asked])
-    return SimulatedWorld(asked, pool, load_encoder(size.encoder), LoopSettings(transcript="released"))
+    return SimulatedWorld(asked, pool, get_encoder(profile), LoopSettings(transcript="released"))
 
 
 def heldout_pool(world: Any) -> Any:
