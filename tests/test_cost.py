@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from made_states import MadeEncoder, RoundedEncoder
 
 from trinity_core.analysis import cost, ladders
+from trinity_core.analysis.tables import System, run_system
 from trinity_core.baselines import run_baseline
 from trinity_core.baselines.committee import vote
 from trinity_core.coordinator import HeadPolicy
@@ -114,28 +116,33 @@ def test_latency_is_checked():
 
 
 def test_baselines_are_counted_whole(world, meter):
-    single, none = cost.of_baseline("single", world, (), seeds=1, replicates=2, meter=meter)
-    assert list(single) == [f"single, {agent.name}" for agent in world.pool.agents] and none is None
-    assert all((use.calls == 1).all() and use.reward.shape == (1, 12, 2) for use in single.values())
-    moa, _ = cost.of_baseline("moa", world, (), seeds=1, replicates=1, meter=meter)
-    assert (moa["moa"].calls == 8).all()
-    row = cost.overview(moa, families(world)).iloc[0]
+    run = partial(cost.of_system, world=world, training=(), seeds=1, replicates=2, meter=meter)
+    single, none = run(System("single", "GPT-5"))
+    assert (single.calls == 1).all() and single.reward.shape == (1, 12, 2) and none is None
+    moa, _ = run(System("moa"))
+    assert (moa.calls == 8).all()
+    assert moa.seconds_at_once.mean() < moa.seconds.mean() / 2  # seven of the eight calls go out together
+    row = cost.overview({"MoA": moa}, families(world)).iloc[0]
     assert row["calls"] == 8 and row["$ double"] == pytest.approx(2 * row["$ assumed"])
-    assert row["$ assumed"] == pytest.approx(1000 * moa["moa"].dollars["assumed"].mean())
-    assert row["score"] == pytest.approx(100 * moa["moa"].reward.mean()) and row["low"] <= row["score"] <= row["high"]
-    use, waited = moa["moa"].seconds.mean(), moa["moa"].seconds_at_once.mean()
-    assert waited < use / 2  # seven of the eight calls go out together
-    majority, _ = cost.of_baseline("majority", world, (), seeds=1, replicates=1, meter=meter)
-    own = majority["majority, GPT-5"]
-    assert (own.calls == 5).all() and (own.seconds_at_once < own.seconds / 2).all()
+    assert row["$ assumed"] == pytest.approx(1000 * moa.dollars["assumed"].mean())
+    assert row["score"] == pytest.approx(100 * moa.reward.mean()) and row["low"] <= row["score"] <= row["high"]
+    majority, _ = run(System("majority", "GPT-5"))
+    assert (majority.calls == 5).all() and (majority.seconds_at_once < majority.seconds / 2).all()
+    whole, _ = run(System("smoothie-independent", repeats="set"))
+    assert whole.reward.shape == (2, 12, 1) and (whole.calls == 7).all()
+
+
+def test_trained_baselines_have_a_bill_and_the_tables_numbers(world, meter):
     training = load_questions(per_family=2, split="train")
     pool = load_pool("paper7", questions=(*world.questions, *training))
     both = SimulatedWorld(world.questions, pool, world.encoder, world.settings)
-    fixed, bill = cost.of_baseline("best-fixed", both, training, seeds=2, replicates=1, meter=meter)
-    assert fixed["best-fixed"].reward.shape == (2, 12, 1)
-    assert (bill.rollouts, bill.calls) == (7 * 8, 7 * 8) and bill.tokens > 0 and bill.dollars > 0
-    routed, bill = cost.of_baseline("routerdc", both, training, seeds=1, replicates=1, meter=meter)
-    assert (routed["routerdc"].calls == 1).all() and bill.calls == 5 * 7 * 8
+    for name, calls in (("best-fixed", 7 * 8), ("routerdc", 5 * 7 * 8)):
+        system, asked = System(name, repeats="trained"), {"seeds": 2, "replicates": 1}
+        ours, bill = cost.of_system(system, both, training, meter=meter, **asked)
+        theirs = run_system(system, both, training, **asked)
+        assert np.array_equal(ours.reward, theirs.reward) and (ours.calls == 1).all()
+        assert ours.dollars["assumed"] == pytest.approx(theirs.amounts["cost"])
+        assert (bill.rollouts, bill.calls) == (calls, calls) and bill.dollars == pytest.approx(theirs.training["cost"])
 
 
 def test_a_trainings_bill():
@@ -207,9 +214,11 @@ def test_the_price_list_is_the_packages_alone():
 
 
 def test_every_printed_cell_is_set_beside_ours(world, meter):
-    single, _ = cost.of_baseline("single", world, (), seeds=1, replicates=1, meter=meter)
-    use = single | {name.replace("single", "self-reflection"): value for name, value in single.items()}
-    use |= dict.fromkeys(("TRINITY", "moa", "routerdc", "smoothie-independent", "masrouter"), single["single, GPT-5"])
+    agents = [agent.name for agent in world.pool.agents]
+    run = partial(cost.of_system, world=world, training=(), seeds=1, replicates=1, meter=meter)
+    single = {name: run(System("single", name))[0] for name in agents}
+    use = single | {f"self-reflection: {name}": value for name, value in single.items()}
+    use |= dict.fromkeys(cost.PRINTED["coordination"].values(), single["GPT-5"])
     frame = cost.against_printed(use, families(world))
     assert len(frame) == 4 * (5 + 7 + 7 + 7) and frame["paper"].notna().all()
     assert set(frame.loc[frame["ours"].isna(), "setting"]) == {"context_x5"} and frame["ours"].isna().sum() == 28
@@ -217,7 +226,7 @@ def test_every_printed_cell_is_set_beside_ours(world, meter):
     assert (abs(own["ours"] / own["paper"] - 1) < 0.5).all() and (own["low"] <= own["ours"]).all()
     row = own[(own["method"] == "Gemini-2.5-pro") & (own["task"] == "livecodebench")].iloc[0]
     code = np.array(families(world)) == "code"
-    assert row["ours"] == pytest.approx(single["single, Gemini-2.5-pro"].tokens_out[:, code].mean())
+    assert row["ours"] == pytest.approx(single["Gemini-2.5-pro"].tokens_out[:, code].mean())
 
 
 def test_repricing_leaves_the_world_as_it_was(world, meter):

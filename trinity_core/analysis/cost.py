@@ -25,6 +25,7 @@ import numpy as np
 
 from trinity_core.analysis.audit import IN_DISTRIBUTION
 from trinity_core.analysis.intervals import by_family, mean_interval
+from trinity_core.analysis.tables import BENCHMARKS, TRINITY, System
 from trinity_core.baselines import BASELINES, make_baseline
 from trinity_core.report.published import published
 from trinity_core.training.experiments import REPLICATES
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from trinity_core.types import Question, Rollout
-
-TASKS = {"math": "math500", "knowledge": "mmlu", "reasoning": "rlpr", "code": "livecodebench"}  # family -> column
 
 
 @dataclass(frozen=True)
@@ -179,35 +178,24 @@ def _repriced(world: SimulatedWorld, prices: np.ndarray) -> SimulatedWorld:
     return SimulatedWorld(world.questions, pool, world.encoder, world.settings)
 
 
-def of_baseline(
-    name: str,
-    world: SimulatedWorld,
-    training: Sequence[Question],
-    *,
-    seeds: int,
-    replicates: int,
-    meter: Meter,
-) -> tuple[dict[str, Usage], Bill | None]:
-    """Use of a baseline on the world's questions, fitted with the seeds 1 to `seeds`, and what its training used.
-
-    The agents' draws are those of the standard evaluation. One entry, or one an agent for baselines of single agents
-    ("majority, GPT-5"). The bill is the mean over the seeds; None where the method learns nothing.
-    """
-    encoder = world.bank if BASELINES[name].encoder else None
+def of_system(
+    system: System, world: SimulatedWorld, training: Sequence[Question], *, seeds: int, replicates: int, meter: Meter
+) -> tuple[Usage, Bill | None]:
+    """Use of a baseline as `tables.run_system` fits and runs it, and the mean bill of its trainings (None: it learns
+    nothing)."""
+    settings = {} if system.agent is None else {"agent": system.agent}
+    encoder = world.bank if BASELINES[system.baseline].encoder else None
     rollouts: list[Rollout] = []
     learnt: list[Rollout] = []
-    for seed in range(1, seeds + 1):
-        baseline = make_baseline(name, encoder=encoder)
+    fits = range(1, seeds + 1) if system.repeats == "trained" else (0,)
+    for seed in fits:
+        baseline = make_baseline(system.baseline, encoder=encoder, **settings)
         baseline.fit(world.pool, training, seed=seed)
         learnt += baseline.training
         for replicate in range(FRESH, FRESH + replicates):
             rollouts += baseline.run(world.pool, world.questions, seed=seed, replicate=replicate)
-    if not baseline.per_agent:
-        return {name: of_rollouts(rollouts, seeds, replicates, meter)}, _bill(learnt, seeds)
-    names = [agent.name for agent in world.pool.agents]
-    own = ([rollout for rollout in rollouts if rollout.candidate == number] for number in range(len(names)))
-    each = {f"{name}, {who}": of_rollouts(r, seeds, replicates, meter) for who, r in zip(names, own, strict=True)}
-    return each, None
+    shape = (replicates, 1) if system.repeats == "set" else (len(fits), replicates)
+    return of_rollouts(rollouts, *shape, meter), _bill(learnt, len(fits))
 
 
 def _bill(rollouts: Sequence[Rollout], seeds: int) -> Bill | None:
@@ -267,10 +255,10 @@ def front(cost: Sequence[float], score: Sequence[float]) -> np.ndarray:
 
 
 PRINTED = {  # setting of Tables 9-12 -> what it is called here; {} stands for the agent
-    "coordination": {"TRINITY": "TRINITY", "MoA": "moa", "RouterDC": "routerdc", "Smoothie": "smoothie-independent",
-                     "MasRouter": "masrouter"},
-    "default_4096": "single, {}",
-    "self_reflection_x5": "self-reflection, {}",
+    "coordination": {TRINITY: TRINITY, "MoA": "MoA", "RouterDC": "RouterDC", "Smoothie": "Smoothie, whole set",
+                     "MasRouter": "MasRouter"},
+    "default_4096": "{}",
+    "self_reflection_x5": "self-reflection: {}",
     "context_x5": None,  # simulated agents are never cut at a cap
 }  # fmt: skip
 
@@ -284,7 +272,7 @@ def against_printed(use: Mapping[str, Usage], families: Sequence[str]) -> pd.Dat
         for method, cells in printed_tokens(setting).iterrows():
             name = names[method] if isinstance(names, dict) else names and names.format(method)
             ours = by_family(use[name].tokens_out, families) if name else {}
-            for family, task in TASKS.items():
+            for family, task in BENCHMARKS.items():
                 rows.append((setting, method, task, float(cells[task]), *ours.get(family, (np.nan,) * 3)))
     return pd.DataFrame(rows, columns=["setting", "method", "task", "paper", "ours", "low", "high"])
 

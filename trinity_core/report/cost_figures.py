@@ -17,15 +17,24 @@ if TYPE_CHECKING:
     from trinity_core.analysis.intervals import Estimate
     from trinity_core.analysis.ladders import Ladder
 
-BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75}
 KINDS = {  # what a method is -> colour, marker, name in the legend
     "coordinator": (style.BLACK, "*", "TRINITY"),
     "single": (style.BLUE, "o", "one agent, one answer"),
     "self-reflection": (style.GREEN, "^", "one agent, reflecting"),
-    "majority": (style.ORANGE, "s", "one agent, majority of 5"),
+    "majority@5": (style.ORANGE, "s", "one agent, majority of 5"),
     "router": (style.VERMILION, "D", "routers"),
-    "many": (style.PURPLE, "P", "ensembles and random turns"),
+    "many": (style.PURPLE, "P", "ensembles, random turns"),
 }
+ROUTERS = ("best agent per family", "RouterDC", "MasRouter")
+SHORT = {"self-reflection": "reflecting", "majority@5": "majority"}
+
+
+def kind_of(method: str, agents: Sequence[str]) -> str:
+    """Which of `KINDS` a method is, by the names of `tables.systems`."""
+    if method == "TRINITY":
+        return "coordinator"
+    first = method.partition(":")[0]
+    return first if first in SHORT else "single" if method in agents else "router" if method in ROUTERS else "many"
 
 
 def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
@@ -62,48 +71,61 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
     return fig
 
 
-def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str], label: Mapping[str, str]) -> Figure:
+def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
     """Score against each cost, a panel a column of `axes_of` (column -> axis label), the Pareto front as a line.
 
     Columns method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool).
-    `label`: method -> what is written beside its point, in the panels where it is on the front or a coordinator.
+    Names stand beside TRINITY and what is on the front; the bar is TRINITY's interval.
     """
     import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(1, len(axes_of), figsize=(4.6 * len(axes_of), 4.9), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
     for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
         for kind, (colour, marker, text) in KINDS.items():
             part = frame[frame["kind"] == kind]
-            ax.vlines(part[cost], part["low"], part["high"], color=colour, linewidth=1, alpha=0.4)
+            if kind == "coordinator":
+                ax.vlines(part[cost], part["low"], part["high"], color=colour, linewidth=1.4)
             ax.plot(part[cost], part["score"], marker, color=colour, linestyle="none", label=text, zorder=4,
                     markersize=15 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
         best = frame[frame[f"front {cost}"]].sort_values(cost)
         ax.step(best[cost], best["score"], where="post", color=style.GREY, linewidth=1.6, zorder=1)
-        _names(ax, frame[frame[f"front {cost}"] | (frame["kind"] == "coordinator")].sort_values("score"), cost, label)
         ax.set_xscale("log")
+        low, high = frame[cost].min(), frame[cost].max()
+        ax.set_xlim(low / (high / low) ** 0.75, high * 1.3)  # room for names on the left
+        ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if low * 0.9 < t < high * 1.2]
+        ax.set_xticks(ticks, [f"{t:,g}" for t in ticks])
+        ax.minorticks_off()
+        _names(ax, frame[frame[f"front {cost}"] | (frame["kind"] == "coordinator")].sort_values("score"), cost)
         ax.set_xlabel(name)
-    axes[0, 0].set_ylabel("right answers (%; bar: 95 % interval)")
+    axes[0, 0].set_ylabel("right answers (%)")
     fig.suptitle("Score against cost; the line is the Pareto front", x=0.01, ha="left", fontsize=11, fontweight="bold")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return fig
 
 
-def _names(ax: Axes, part: pd.DataFrame, cost: str, label: Mapping[str, str]) -> None:
-    """Names beside points, to the left of them and, where two would meet, moved apart."""
-    last = -np.inf
+def _names(ax: Axes, part: pd.DataFrame, cost: str) -> None:
+    """Names to the left of their points, each above the one below, with a thin line to the point."""
+    last, step = -np.inf, 1.55
     for _, line in part.iterrows():
-        y = max(line["score"], last + 1.5)
-        last = y
+        first, _, who = line["method"].partition(": ")
+        text = f"{_brief(who)}, {SHORT[first]}" if first in SHORT else _brief(line["method"])
+        last = max(line["score"], last + step)
         ax.annotate(
-            label.get(line["method"], line["method"]),
+            text,
             (line[cost], line["score"]),
-            xytext=(line[cost] * 0.88, y + 0.4),
-            ha="right",
-            va="bottom",
+            xytext=(line[cost] * 0.82 if line["kind"] != "coordinator" else line[cost] * 1.12, last),
+            ha="right" if line["kind"] != "coordinator" else "left",
+            va="center",
             fontsize=8,
-            bbox=BOX,
             zorder=5,
+            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
         )
+
+
+def _brief(agent: str) -> str:
+    """An agent's name without its version, short enough to stand in a figure."""
+    mode = " (direct)" if "direct" in agent else " (reasoning)" if "reasoning" in agent else ""
+    return agent if agent.startswith(("GPT", "best")) else agent.partition("-")[0] + mode
 
 
 def draw_equal_tokens(
@@ -128,7 +150,7 @@ def draw_equal_tokens(
                         color=style.AGENT_COLOURS[agent])  # fmt: skip
         tokens, score = trinity[family]
         ax.axvline(tokens, color=style.GREY, linestyle=":", linewidth=1.2)
-        ax.vlines(tokens, 100 * score.low, 100 * score.high, color=style.BLACK, linewidth=2)
+        ax.vlines(tokens, 100 * score.low, 100 * score.high, color=style.BLACK, linewidth=1, alpha=0.6)
         ax.plot(tokens, 100 * score.value, "*", color=style.BLACK, markersize=14, markeredgecolor="white", zorder=5)
         for x, y in printed.get(family, ()):
             style.mark_paper(ax, y, at=x, label=None)
