@@ -187,3 +187,27 @@ def test_behaviour_adds_up(world):
     assert table.loc["Workers", "turns"] == 5 and table.loc["Workers", "accepted"] == 0
     assert names[table.loc["one", "main agent"]] == "Gemma-3-27B-It" and table.loc["one", "its share"] == 100
     assert (table["dollars"] > 0).all() and table.loc["one", "dollars"] < table.loc["all", "dollars"]
+
+
+def test_a_part_is_taken_from_a_trained_coordinator(world, monkeypatch):
+    for module in (ab, ex):
+        monkeypatch.setattr(module, "get_world", lambda *args, **kwargs: world)
+    names = [agent.name for agent in world.pool.agents]
+    families = [question.family for question in world.questions]
+    variants = ab.variants(ex.Experiment(), names, ["Gemma-3-27B-It"])
+    task = ex.make_task(variants[ab.FULL])
+    weights = np.zeros((10, D))
+    weights[7] = 3 * world.states(np.arange(len(world.questions))).mean(axis=0)  # mostly Workers
+    full = [
+        SimpleNamespace(result=SimpleNamespace(theta=theta), test_rewards=task.rewards(theta, ex.REPLICATES))
+        for theta in (weights.ravel(), np.zeros(task.n))
+    ]
+    table = ab.taken_away(full, variants, families).set_index("variant")
+    assert list(table.index) == ["w/o Thinker", "w/o tri-role selection", "Gemma-3-27B-It only"]
+    alone = ex.make_task(variants["Gemma-3-27B-It only"])
+    scores = [np.mean([t.rewards(run.result.theta, ex.REPLICATES) for run in full]) for t in (task, alone)]
+    assert table.loc["Gemma-3-27B-It only", "loss"] == pytest.approx(100 * (scores[0] - scores[1]))
+    assert (table["low"] <= table["loss"]).all() and (table["loss"] <= table["high"]).all()
+    row = ab.full_scores(full, families).set_index("part").loc[ab.AVERAGE]
+    assert row["score"] == pytest.approx(100 * scores[0])
+    assert row["paper"] == published("table2_ablations").set_index("variant").loc[ab.FULL, "average_printed"]

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trinity_core.analysis.intervals import Estimate, mean_interval, paired_difference
+from trinity_core.analysis.intervals import Estimate, by_family, mean_interval, paired_difference
 from trinity_core.report.published import published
-from trinity_core.training.experiments import Experiment, Trained
+from trinity_core.training.experiments import REPLICATES, Experiment, Trained, get_world, make_task
 from trinity_core.types import ROLES
 from trinity_core.world import STOPS
 
@@ -75,6 +75,16 @@ def score_table(runs: Mapping[str, Sequence[Trained]], families: Sequence[str]) 
     return pd.DataFrame(rows)
 
 
+def full_scores(trained: Sequence[Trained], families: Sequence[str]) -> pd.DataFrame:
+    """TRINITY's own row of Table 2: columns part, score, low, high, paper (percent)."""
+    import pandas as pd
+
+    found, table = rewards(trained), published("table2_ablations").set_index("variant")
+    parts = {AVERAGE: mean_interval(found, families)} | by_family(found, families)
+    rows = [(part, *(100 * x for x in parts[part]), table.loc[FULL, column]) for part, column in COLUMNS.items()]
+    return pd.DataFrame(rows, columns=["part", "score", "low", "high", "paper"])
+
+
 def losses(runs: Mapping[str, Sequence[Trained]], families: Sequence[str]) -> pd.DataFrame:
     """A row a variant and part (average, then each family): our loss with its interval, and the paper's, in points.
 
@@ -92,6 +102,20 @@ def losses(runs: Mapping[str, Sequence[Trained]], families: Sequence[str]) -> pd
             printed = table.loc[FULL, column] - table.loc[variant, column] if variant in table.index else np.nan
             rows.append((variant, part, *found, round(printed, 2)))
     return pd.DataFrame(rows, columns=["variant", "part", "loss", "low", "high", "paper"])
+
+
+def taken_away(full: Sequence[Trained], variants: Mapping[str, Experiment], families: Sequence[str]) -> pd.DataFrame:
+    """The average loss, in points, when a variant's part is taken from trained coordinators that had it: not trained
+    again. Columns variant, loss, low, high; variants that lack no role and no agent are left out."""
+    import pandas as pd
+
+    rows = []
+    for variant, e in variants.items():
+        if e.without:
+            task, world = make_task(e), get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
+            found = np.stack([task.rewards(run.result.theta, REPLICATES, world) for run in full])
+            rows.append((variant, *gap(rewards(full), found, families)))
+    return pd.DataFrame(rows, columns=["variant", "loss", "low", "high"])
 
 
 def orders(names: Sequence[str]) -> list[tuple[str, str, float]]:
