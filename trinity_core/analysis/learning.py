@@ -103,7 +103,8 @@ def validated(runs: Sequence[Trained]) -> Estimate:
 
 
 def curve(runs: Sequence[Trained], families: Sequence[str], split: str = "test") -> pd.DataFrame:
-    """Score against budget: evaluations, average (percent), low, high; from the checkpoints of several seeds."""
+    """Score against budget: evaluations, seeds, average (percent), low, high; from the checkpoints of several seeds,
+    of which only some may go on to the largest budgets."""
     import pandas as pd
 
     place = 1 if split == "test" else 0
@@ -118,7 +119,7 @@ def curve(runs: Sequence[Trained], families: Sequence[str], split: str = "test")
 
 def lead_at(ours: Sequence[Trained], theirs: Sequence[Trained], budget: int, families: Sequence[str]) -> Estimate:
     """The paired difference of two methods' test rewards at a checkpoint."""
-    a, b = (np.stack([run.at[budget][1] for run in runs]) for runs in (ours, theirs))
+    a, b = (np.stack([run.at[budget][1] for run in runs if budget in run.at]) for runs in (ours, theirs))
     return paired_difference(a, b, families)
 
 
