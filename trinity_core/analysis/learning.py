@@ -109,11 +109,11 @@ def curve(runs: Sequence[Trained], families: Sequence[str], split: str = "test")
 
     place = 1 if split == "test" else 0
     rows = []
-    for budget in runs[0].at:
-        mean = mean_interval(np.stack([run.at[budget][place] for run in runs]), families)
-        rows.append(
-            {"evaluations": budget, "average": 100 * mean.value, "low": 100 * mean.low, "high": 100 * mean.high}
-        )
+    for budget in sorted({budget for run in runs for budget in run.at}):
+        found = [run.at[budget][place] for run in runs if budget in run.at]
+        mean = mean_interval(np.stack(found), families)
+        row = {"evaluations": budget, "seeds": len(found), "average": 100 * mean.value}
+        rows.append(row | {"low": 100 * mean.low, "high": 100 * mean.high})
     return pd.DataFrame(rows)
 
 
