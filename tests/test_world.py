@@ -116,6 +116,13 @@ def test_known_answers_are_what_the_checkers_say(questions, pool):
             assert found.correct == (tree.answer[node] == 0), (question.id, saying)
 
 
+def test_a_grown_tree_holds_every_run_of_answers(questions, pool):
+    tree = TranscriptTree(questions[:2], pool, "released")
+    tree.grow(3)
+    sizes = [1 + len(pool.known(question).says.wrong) for question in questions[:2]]
+    assert len(tree) == sum(1 + n + n**2 + n**3 for n in sizes) == len(set(tree.transcripts))
+
+
 def test_under_the_released_rule_plans_and_verdicts_leave_no_trace(questions, pool):
     tree = TranscriptTree(questions, pool, "released")
     answered = tree.child(np.array([0]), np.array([1]))

@@ -4,7 +4,7 @@ Hidden states differ in their last bits between processors, and one flipped deci
 path. So whatever is trained reads states rounded to float16 from files of the repository; only a text that they lack is
 encoded, rounded alike, and noted, so that the next `--add` can put it into the bank.
 
-    python -m trinity_core.bank --status | --add | --rebuild
+    python -m trinity_core.bank --status | --fill | --add | --rebuild
 
 A bank belongs to one encoder (`Encoder.fingerprint`) and lies in a folder of that name: `NNN.npz` files of at most
 `SHARD` texts with `keys` (n, 16) uint8, the content keys, and `states` (n, d) float16. Files are only ever added, so a
@@ -88,9 +88,8 @@ class StateBank:
 
     def _in_order(self, places: list[int], messages: list[list[dict[str, str]]]) -> Any:
         """Encodes shorter transcripts first, so that longer ones find their beginning."""
-        places = sorted(places, key=lambda place: len(messages[place]))
-        for start in range(0, len(places), 256):
-            batch = places[start : start + 256]
+        for length in sorted({len(messages[place]) for place in places}):
+            batch = [place for place in places if len(messages[place]) == length]
             states = self.encoder.encode([messages[place] for place in batch], reuse_prefix=True)
             yield from zip(batch, _rounded(states), strict=True)
 
@@ -152,6 +151,24 @@ def add(encoder: Encoder) -> int:
     return len(new)
 
 
+def fill(encoder: Encoder, profile: str, turns: int = 4) -> int:
+    """Meets every transcript of up to `turns` answers of the training and test questions, so that no policy of five
+    turns can read one that the bank lacks (released rule: only answers enter a transcript); returns how many."""
+    from tqdm import tqdm
+
+    from trinity_core.training.experiments import get_world
+    from trinity_core.transcript_tree import TranscriptTree
+
+    bank, met = StateBank(encoder), 0
+    worlds = [get_world(profile, split) for split in ("train", "test")]
+    for world, place in tqdm([(world, place) for world in worlds for place in range(len(world.questions))], unit="q"):
+        tree = TranscriptTree(world.questions[place : place + 1], world.pool, "released")
+        tree.grow(turns)
+        bank.encode([transcript.messages() for transcript in tree.transcripts])
+        met += len(tree)
+    return met
+
+
 def largest_gap(encoder: Encoder, texts: Sequence[Text]) -> float:
     """The largest difference between the bank's states of `texts` and states computed now, over each state's largest
     number. ValueError where the bank lacks a text."""
@@ -175,13 +192,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--position", default="penultimate", choices=("penultimate", "last"))
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--status", action="store_true", help="how many texts it holds, how many more were met")
+    action.add_argument("--fill", action="store_true", help="meet all transcripts that training can read, then --add")
     action.add_argument("--add", action="store_true", help="put the texts that were met and lacked into new files")
-    action.add_argument("--rebuild", action="store_true", help="drop the files; run the notebooks again, then --add")
+    action.add_argument("--rebuild", action="store_true", help="drop the files; then --fill, run the notebooks, --add")
     options = parser.parse_args(arguments)
     encoder = load_encoder(get_profile(options.profile).encoder, position=options.position)
     folder = bank_folder(encoder)
     try:
-        if options.add:
+        if options.fill:
+            print(f"{fill(encoder, options.profile)} transcripts met")
+        if options.add or options.fill:
             print(f"{add(encoder)} texts added")
         if options.rebuild:
             files = sorted(folder.glob("*.npz"))

@@ -71,6 +71,13 @@ class TranscriptTree:
             found[place] = self._rows["children"][node, saying]
         return found
 
+    def grow(self, answers: int) -> None:
+        """Adds every transcript of up to so many answers, right and wrong ones, to every question."""
+        level = np.arange(len(self.questions))
+        for _ in range(answers):
+            counts = [1 + len(self._known[place].says.wrong) for place in self.question[level]]
+            level = self.child(np.repeat(level, counts), np.concatenate([np.arange(count) for count in counts]))
+
     def _follow(self, node: int, saying: int) -> int:
         role = "worker" if saying < VAGUE_PLAN else "thinker" if saying < REVISE else "verifier"
         place = int(self._rows["question"][node])
