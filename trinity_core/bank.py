@@ -159,9 +159,9 @@ def fill(encoder: Encoder, profile: str, turns: int = 4) -> int:
     from trinity_core.training.experiments import get_world
     from trinity_core.transcript_tree import TranscriptTree
 
-    bank, met = StateBank(encoder), 0
-    worlds = [get_world(profile, split) for split in ("train", "test")]
-    for world, place in tqdm([(world, place) for world in worlds for place in range(len(world.questions))], unit="q"):
+    bank, met, splits = StateBank(encoder), 0, ("train", "test")
+    places = [(w, place) for w in (get_world(profile, split) for split in splits) for place in range(len(w.questions))]
+    for world, place in tqdm(places, unit="question"):
         tree = TranscriptTree(world.questions[place : place + 1], world.pool, "released")
         tree.grow(turns)
         bank.encode([transcript.messages() for transcript in tree.transcripts])
