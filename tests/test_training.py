@@ -398,9 +398,8 @@ def test_mirrored_candidates_are_mirror_images(task):
 def test_whitening_makes_all_directions_alike():
     states = np.random.default_rng(0).standard_normal((500, 6)) * [9, 5, 3, 1, 1, 0.5] + 4
     white = Whitening.fit(states, shrink=1e-9)(states)
-    assert np.allclose(white.mean(axis=0), 0, atol=1e-9) and np.allclose(
-        np.cov(white, rowvar=False), np.eye(6), atol=1e-6
-    )
+    assert np.allclose(white.T @ white / len(white), np.eye(6), atol=1e-6)
+    assert np.linalg.norm(white.mean(axis=0)) > 0.5  # what all states share is still there
     with pytest.raises(ValueError, match=r"\(1, 6\)"):
         Whitening.fit(states[:1])
 

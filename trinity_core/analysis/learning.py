@@ -47,15 +47,16 @@ def reinforce_variants(base: Experiment) -> dict[str, Experiment]:
 
 
 def recipes(base: Experiment) -> dict[str, Experiment]:
-    """sep-CMA-ES at the same budget: the paper's recipe, one change each, and all of them together."""
-    mirrored = SepCmaEs(mirrored=True)
+    """sep-CMA-ES at the same budget: the paper's recipe, one change each, and three of them together."""
+    mirrored, longer = SepCmaEs(mirrored=True), SepCmaEs(rollouts=64)
     return {
         "the paper's": base,
         "stratified batches": replace(base, sampling="stratified"),
         "common questions and draws": replace(base, sampling="common"),
         "mirrored candidates": replace(base, settings=mirrored),
+        "64 rollouts a candidate": replace(base, settings=longer),
         "whitened states": replace(base, whiten=True),
-        "all of these": replace(base, sampling="common", whiten=True, settings=mirrored),
+        "stratified, mirrored, 64": replace(base, sampling="stratified", settings=SepCmaEs(rollouts=64, mirrored=True)),
     }
 
 

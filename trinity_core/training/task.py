@@ -24,13 +24,13 @@ SAMPLINGS = ("independent", "stratified", "common")
 
 @dataclass(frozen=True)
 class Whitening:
-    """h -> A (h - mean), with A = (C + shrink * tr(C)/d * I)^(-1/2) of some states' covariance C (d, d).
+    """h -> A h, with A = (M + shrink * tr(M)/d * I)^(-1/2) of some states' second moments M = E[h h^T] (d, d).
 
-    A head on whitened features is the linear head W A with a bias -W A mean: a change of coordinates in which all
-    directions have like variance, so that one step size fits them all.
+    A head W on whitened features is the linear head W A: a change of coordinates in which all directions are alike, so
+    that one step size fits them all. The states' mean is not taken out: a head without bias prefers an agent
+    everywhere through what all states share, and could not without it.
     """
 
-    mean: np.ndarray
     matrix: np.ndarray
 
     @classmethod
@@ -39,15 +39,13 @@ class Whitening:
         states = np.asarray(states, np.float64)
         if states.ndim != 2 or len(states) < 2:
             raise ValueError(f"states of shape {states.shape} cannot be whitened; give (n, d) with n of at least 2")
-        mean = states.mean(axis=0)
-        covariance = np.cov(states, rowvar=False)
-        values, vectors = np.linalg.eigh(covariance)
+        values, vectors = np.linalg.eigh(states.T @ states / len(states))
         scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + shrink * values.mean())
-        return cls(mean, (vectors * scale) @ vectors.T)
+        return cls((vectors * scale) @ vectors.T)
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
         """(..., d) -> (..., d)."""
-        return (states - self.mean) @ self.matrix
+        return states @ self.matrix
 
 
 @dataclass(frozen=True)
