@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_states import MadeEncoder
 
@@ -12,6 +13,7 @@ from trinity_core.analysis import ablations as ab
 from trinity_core.heads import HEAD_NAMES, agent_role_probabilities, make_head
 from trinity_core.masked_head import NEVER, without
 from trinity_core.pool import load_pool
+from trinity_core.report import ablation_figures as draw
 from trinity_core.report.published import published
 from trinity_core.rollout import LoopSettings
 from trinity_core.tasks import load_questions
@@ -211,3 +213,25 @@ def test_a_part_is_taken_from_a_trained_coordinator(world, monkeypatch):
     row = ab.full_scores(full, families).set_index("part").loc[ab.AVERAGE]
     assert row["score"] == pytest.approx(100 * scores[0])
     assert row["paper"] == published("table2_ablations").set_index("variant").loc[ab.FULL, "average_printed"]
+
+
+def test_chances_alone_are_the_pools(world):
+    table = ab.chances_alone([world, world], ("training", "test"))
+    assert table["training"].equals(table["test"]) and len(table) == 7
+    mean = np.mean([world.pool.probability(2, question) for question in world.questions])  # families are of one size
+    assert table.loc[2, "test"] == pytest.approx(100 * mean)
+
+
+def test_rounded_keeps_a_number_inside_its_interval():
+    assert ab.rounded(1.26, 0.04, 2.0) == {"ours": 1.3, "interval": (0.0, 2.0)}
+    assert ab.rounded(0.04, 0.04, 0.06) == {"ours": 0.0, "interval": (0.0, 0.1)}
+    assert ab.rounded(0.06, 0.0, 0.06, 1)["interval"][1] == 0.1
+
+
+def test_figures_are_drawn():
+    pytest.importorskip("matplotlib").use("agg")
+    losses = ab.losses({ab.FULL: trained(0.8), "last token": trained(0.5), "GPT-5 only": trained(0.7)}, FAMILIES)
+    figure = draw.draw_losses(losses)
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == list(ab.COLUMNS)
+    behaviour = pd.DataFrame({"variant": ["a", "b"], "turns": [4.0, 5.0], **{role: [25.0, 50.0] for role in ROLES}})
+    assert len(draw.draw_turns(behaviour).axes[0].patches) == 6

@@ -10,6 +10,7 @@ from trinity_core.analysis import choices
 from trinity_core.analysis.separability import svm
 from trinity_core.heads import make_head
 from trinity_core.pool import load_pool
+from trinity_core.report import choices_figures as draw
 from trinity_core.report.published import published
 from trinity_core.rollout import LoopSettings
 from trinity_core.tasks import FAMILIES, load_questions
@@ -132,12 +133,14 @@ def test_planted_choices_are_foretold_up_to_the_ceiling(task, firm, families):
     table = choices.accuracies(task, thetas, turns, families, folds=5, seed=1).set_index(
         ["features", "labels", "kernel"]
     )
-    assert len(table) == 8 + len(FAMILIES)
+    assert len(table) == 9 + len(FAMILIES)
     kind = table.loc["head logits", "task type", "linear"]
     assert kind["accuracy"] > 0.95 and kind["base"] == pytest.approx(0.25) and kind["ceiling"] == 1
     agent = table.loc["hidden state", "agent selection", "linear"]
     assert agent["base"] + 0.2 < agent["accuracy"] <= agent["high"] <= 1
     assert agent["accuracy"] < agent["ceiling"] + 0.05
+    counted = table.loc[choices.LENGTH, "agent selection", "linear"]
+    assert counted["accuracy"] < agent["accuracy"] - 0.1  # these choices hang on the question, not on the turn
     by_family = [table.loc["hidden state", f"agent selection on {f}", "linear"]["accuracy"] for f in FAMILIES]
     assert np.mean(by_family) == pytest.approx(agent["accuracy"])
 
@@ -181,3 +184,23 @@ def test_published_shares_sum_to_one():
     for table, tasks in (("fig15_agent_selection", ["mmlu", "rlpr"]), ("table5_oracle_labels", ["mmlu", "math500"])):
         for name in tasks:
             assert sum(choices.paper_shares(published(table), name, names).values()) == pytest.approx(100, abs=0.2)
+
+
+def test_figures_are_drawn(task, firm, families):
+    pytest.importorskip("matplotlib").use("agg")
+    thetas, turns = firm
+    names = [agent.name for agent in task.world.pool.agents]
+    share = dict.fromkeys(names, 100 / 7)
+    assert len(draw.draw_selection({family: {"paper": share, "ours": share} for family in FAMILIES}).axes) == 4
+    by_turn = [choices.shares(turns, column, of, "turn") for column, of in (("agent", names), ("role", ROLES))]
+    assert len(draw.draw_by_turn(*by_turn).axes) == 2
+    diagram = draw.draw_transitions({"all": choices.transitions(turns)})
+    assert {"thinker", "accepted"} <= {text.get_text() for text in diagram.axes[0].texts}
+    table = choices.accuracies(task, thetas[:1], turns[turns["seed"] == 0], families, folds=2, seed=1)
+    table["paper"] = [0.5] * 3 + [np.nan] * (len(table) - 3)
+    assert len(draw.draw_foretelling(table).axes[0].get_yticks()) == len(table)
+    planes = {"LDA": np.random.default_rng(0).standard_normal((len(families), 2))}
+    assert len(draw.draw_planes(planes, families, [names[0]] * len(families)).axes) == 2
+    labels = choices.label_shares(np.full((7, 1, len(families)), 1 / 7), families, names)
+    paper = {(row.family, row.name): 10.0 for row in labels.itertuples()}
+    assert len(draw.draw_labels(labels, paper).axes) == 4

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,6 +60,12 @@ def gap(ours: np.ndarray, theirs: np.ndarray, families: Sequence[str], part: str
         raise ValueError(f"no questions of {part!r}; choose {AVERAGE} or one of {', '.join(dict.fromkeys(families))}")
     names = [families[row] for row in rows]
     return Estimate(*(100 * x for x in paired_difference(ours[:, rows], theirs[:, rows], names)))
+
+
+def rounded(value: float, low: float, high: float, places: int = 1) -> dict[str, Any]:
+    """`ours` and `interval` of a claim with so many decimals; the interval holds the number after rounding, too."""
+    ours = round(float(value), places)
+    return {"ours": ours, "interval": (min(round(float(low), places), ours), max(round(float(high), places), ours))}
 
 
 def score_table(runs: Mapping[str, Sequence[Trained]], families: Sequence[str]) -> pd.DataFrame:
@@ -153,3 +159,15 @@ def behaviour(runs: Mapping[str, Sequence[Trained]]) -> pd.DataFrame:
         }
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def chances_alone(worlds: Sequence[Any], names: Sequence[str]) -> pd.DataFrame:
+    """A row an agent: its exact chance (percent) to be right alone, over each world's questions, families alike."""
+    import pandas as pd
+
+    columns = {}
+    for world, name in zip(worlds, names, strict=True):
+        families = [question.family for question in world.questions]
+        chances = [[world.pool.probability(a, q) for q in world.questions] for a in range(world.n_agents)]
+        columns[name] = [100 * mean_interval(np.array([row]), families).value for row in chances]
+    return pd.DataFrame({"agent": [agent.name for agent in worlds[0].pool.agents], **columns})

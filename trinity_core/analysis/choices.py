@@ -3,8 +3,9 @@
 - `turns_table`: one row a turn of the test rollouts of several trainings; `shares` and `transitions` count in it.
 - `accuracies`: how well an SVM (module `separability`) foretells the agent that was chosen, or the family of the
   question, from hidden states or from the head's logits, on questions that it was not fitted on. Beside each accuracy
-  stand two others: the *base rate*, always saying the commonest label, and the *ceiling*, always saying what the policy
-  finds likeliest. Choices are drawn, so no predictor can be expected above the ceiling.
+  stand others: the *base rate*, always saying the commonest label; an SVM that knows only the transcript's length; and
+  the *ceiling*, always saying what the policy finds likeliest. Choices are drawn, so no predictor can be expected above
+  it.
 - `label_counts`: how often each agent is the oracle label of a question (`training.sft`).
 
 Intervals: bootstrap over seeds and questions, 95 %, as in `analysis.intervals`. Symbols: S, Q, L: seeds, questions,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 START = "start"
+LENGTH = "transcript length"
+KERNELS = {"hidden state": ("linear", "rbf"), "head logits": ("linear", "rbf"), LENGTH: ("linear",)}
 
 
 # --- counting ---
@@ -136,11 +139,13 @@ def evenness(counts: Sequence[float]) -> float:
 # --- telling choices from states ---
 @dataclass(frozen=True)
 class Readings:
-    """What a coordinator read and how it weighed it, a row a turn: states (n, d), logits (n, L+3), chances (n, L)."""
+    """What a coordinator read and how it weighed it, a row a turn: states (n, d), logits (n, L+3), chances (n, L), and
+    how many entries the transcript had (n, most + 1), 1 in that column."""
 
     states: np.ndarray
     logits: np.ndarray
     chances: np.ndarray
+    entries: np.ndarray
 
 
 def replay(runs: Sequence[Trained]) -> tuple[Task, list[Plays]]:
@@ -156,7 +161,9 @@ def replay(runs: Sequence[Trained]) -> tuple[Task, list[Plays]]:
 def readings(task: Task, theta: np.ndarray, nodes: np.ndarray) -> Readings:
     """Of one coordinator theta, at nodes (n,) of the task's world."""
     logits = task.head.logits(theta, task.features(nodes))
-    return Readings(task.world.states(nodes), logits, agent_role_probabilities(logits, task.world.n_agents)[0])
+    chances = agent_role_probabilities(logits, task.world.n_agents)[0]
+    entries = np.array([len(task.world.tree.transcripts[node].entries) for node in nodes])
+    return Readings(task.world.states(nodes), logits, chances, np.eye(entries.max() + 1)[entries])
 
 
 def folds_of(families: Sequence[str], folds: int, seed: int) -> np.ndarray:
@@ -206,8 +213,9 @@ def accuracies(
             y = place[question] if labels == "task type" else rows["agent"].to_numpy()
             options.setdefault(labels, []).append(np.stack([_by_question(y == v, question) for v in np.unique(y)]))
             likeliest = np.ones(len(y)) if labels == "task type" else read.chances.max(axis=1)
-            for features, X in (("hidden state", read.states), ("head logits", read.logits)):
-                for kernel in ("linear", "rbf"):
+            spaces = {"hidden state": read.states, "head logits": read.logits, LENGTH: read.entries}
+            for features, X in spaces.items():
+                for kernel in KERNELS[features] if labels == "agent selection" or features != LENGTH else ():
                     right = foretold(svm(kernel), X, y, fold[question])
                     both = np.stack([_by_question(right, question), _by_question(likeliest, question)])
                     found.setdefault((features, labels, kernel), []).append(both)

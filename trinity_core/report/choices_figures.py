@@ -28,45 +28,44 @@ def draw_selection(panels: Mapping[str, Mapping[str, Mapping[str, float]]]) -> F
     import matplotlib.pyplot as plt
 
     bars = list(next(iter(panels.values())))
-    fig, axes = plt.subplots(len(panels), 1, figsize=(8.2, 0.75 + len(panels) * (0.45 + 0.3 * len(bars))), sharex=True)
-    for ax, (title, found) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+    rows = -(-len(panels) // 2)
+    fig, axes = plt.subplots(rows, 2, figsize=(10.4, 1.2 + rows * (0.5 + 0.24 * len(bars))), sharex=True, sharey=True)
+    for ax, (title, found) in zip(axes.flat, panels.items(), strict=True):
         left = np.zeros(len(bars))
         for agent, colour in style.AGENT_COLOURS.items():
             ink = "white" if colour in (style.BLUE, style.VERMILION, style.GREEN) else "black"
             width = np.array([found[bar].get(agent, 0.0) for bar in bars])
-            ax.barh(bars, width, left=left, color=colour, label=agent, height=0.74, edgecolor="white", linewidth=0.6)
+            ax.barh(bars, width, left=left, color=colour, label=agent, height=0.8, edgecolor="white", linewidth=0.6)
             for place in np.flatnonzero(width >= 9):
                 ax.text(left[place] + width[place] / 2, place, f"{width[place]:.0f}", ha="center", va="center",
-                        fontsize=8.5, color=ink)  # fmt: skip
+                        fontsize=8, color=ink)  # fmt: skip
             left += width
         ax.set(title=title, xlim=(0, 100.5))
-        ax.invert_yaxis()
         ax.grid(visible=False)
-    ax.set_xlabel("share of the turns (%)")
-    handles, names = ax.get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=3)
+    axes[0, 0].invert_yaxis()
+    for ax in axes[-1]:
+        ax.set_xlabel("share of the turns (%)")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=4)
     return fig
 
 
-def draw_by_turn(agents: Mapping[str, pd.DataFrame], roles: Mapping[str, pd.DataFrame]) -> Figure:
-    """Who acts (top) and in which role (bottom) at each turn, a column a coordinator; frames of `choices.shares`."""
+def draw_by_turn(agents: pd.DataFrame, roles: pd.DataFrame) -> Figure:
+    """Who acts (left) and in which role (right) at each turn, stacked; frames of `choices.shares`."""
     import matplotlib.pyplot as plt
 
-    size = (1.4 + 3.4 * len(agents), 5.4)
-    fig, axes = plt.subplots(2, len(agents), figsize=size, sharex=True, sharey=True, squeeze=False)
-    for row, (tables, colours) in enumerate(((agents, style.AGENT_COLOURS), (roles, ROLE_COLOURS))):
-        for ax, (title, table) in zip(axes[row], tables.items(), strict=True):
-            wide = table.pivot(index="turn", columns="name", values="share")
-            below = np.zeros(len(wide))
-            for name, colour in colours.items():
-                ax.bar(wide.index, wide[name], bottom=below, color=colour, label=name, width=0.82, edgecolor="white")
-                below += wide[name].to_numpy()
-            ax.set(title=title if row == 0 else "", xlabel="turn" if row else "", ylim=(0, 100))
-            ax.grid(visible=False)
-    for ax, what in zip(axes[:, 0], ("agents (%)", "roles (%)"), strict=True):
-        ax.set_ylabel(what)
-    for ax in axes[:, -1]:
-        ax.legend(*ax.get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
+    fig, axes = plt.subplots(1, 2, figsize=(10.4, 3.8), sharey=True)
+    panels = (("agents", agents, style.AGENT_COLOURS), ("roles", roles, ROLE_COLOURS))
+    for ax, (title, table, colours) in zip(axes, panels, strict=True):
+        wide = table.pivot(index="turn", columns="name", values="share")
+        below = np.zeros(len(wide))
+        for name, colour in colours.items():
+            ax.bar(wide.index, wide[name], bottom=below, color=colour, label=name, width=0.84, edgecolor="white")
+            below += wide[name].to_numpy()
+        ax.set(title=title, xlabel="turn", ylim=(0, 100))
+        ax.grid(visible=False)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2 if len(colours) > 3 else 3)
+    axes[0].set_ylabel("share of the turns (%)")
     return fig
 
 
@@ -91,6 +90,7 @@ def draw_transitions(panels: Mapping[str, pd.DataFrame], least: float = 3.0) -> 
 def _diagram(ax: Axes, table: pd.DataFrame, least: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
+    met = {*table.index, *table.columns[(table >= least).any()]}
     for before, row in table.iterrows():
         for after, percent in row.items():
             if percent < least:
@@ -110,8 +110,8 @@ def _diagram(ax: Axes, table: pd.DataFrame, least: float) -> None:
                 middle = start + 0.42 * along + 0.1 * across
             ax.add_patch(arrow)
             ax.text(*middle, f"{percent:.0f}", fontsize=8.5, ha="center", va="center", bbox=LABEL)
-    for name, place in PLACES.items():
-        colour = ROLE_COLOURS.get(name, "white")
+    for name in sorted(met):
+        place, colour = PLACES[name], ROLE_COLOURS.get(name, "white")
         ink = "white" if name in ("worker", "thinker") else "black"
         shape = "circle,pad=0.35" if name in ROLE_COLOURS else "round,pad=0.3"
         said = name.replace(" before ", " before\n")
@@ -120,29 +120,25 @@ def _diagram(ax: Axes, table: pd.DataFrame, least: float) -> None:
     ax.set(xlim=(-0.4, 4.6), ylim=(-0.45, 2.45))
 
 
-def draw_foretelling(panels: Mapping[str, pd.DataFrame], paper: Sequence[float]) -> Figure:
-    """A row a test (features, labels, kernel), a panel a coordinator: accuracy, interval; grey: base rate to ceiling.
-
-    Frames of `choices.accuracies`, rows in the order of `paper`, whose values are diamonds.
-    """
+def draw_foretelling(table: pd.DataFrame) -> Figure:
+    """A row a test (features, labels, kernel): accuracy and its interval; grey: from base rate to ceiling; the paper's
+    accuracy a diamond. `table`: of `choices.accuracies`, with a column `paper`."""
     import matplotlib.pyplot as plt
 
-    table = next(iter(panels.values()))
+    fig, ax = plt.subplots(figsize=(8.6, 1.2 + 0.34 * len(table)))
+    for place, row in enumerate(table.itertuples()):
+        ax.barh(place, row.ceiling - row.base, left=row.base, color="#E2E2E2", height=0.74, zorder=0)
+        ax.plot([row.base, row.base], [place - 0.37, place + 0.37], color=style.GREY, linewidth=2)
+        ax.plot([row.low, row.high], [place, place], color=style.BLUE, linewidth=3, alpha=0.5, solid_capstyle="butt")
+        ax.plot(row.accuracy, place, KERNEL_MARKERS[row.kernel], color=style.BLUE, markersize=5.5)
+        if np.isfinite(row.paper):
+            style.mark_paper(ax, row.paper, at=place, axis="x", label=None)
     names = [f"{row.features}: {row.labels}, {row.kernel}" for row in table.itertuples()]
-    size = (3.4 + 3.1 * len(panels), 1.4 + 0.32 * len(names))
-    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
-    for ax, (title, found) in zip(axes[0], panels.items(), strict=True):
-        for place, row in enumerate(found.itertuples()):
-            ax.barh(place, row.ceiling - row.base, left=row.base, color="#E2E2E2", height=0.7, zorder=0)
-            ax.plot([row.base, row.base], [place - 0.35, place + 0.35], color=style.GREY, linewidth=2)
-            ax.plot([row.low, row.high], [place, place], color=style.BLUE, linewidth=3, alpha=0.5)
-            ax.plot(row.accuracy, place, KERNEL_MARKERS[row.kernel], color=style.BLUE, markersize=5.5)
-            style.mark_paper(ax, paper[place], at=place, axis="x", label=None)
-        ax.set(title=title, xlim=(0, 1.04))
-        ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(names)), names)
-    axes[0, 0].invert_yaxis()
-    fig.supxlabel("accuracy (grey: from base rate to ceiling; diamond: the paper)", fontsize=10)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.grid(axis="y", visible=False)
+    ax.set(xlim=(0, 1.04), title="How well an SVM foretells")
+    fig.supxlabel("accuracy (bar: 95 % interval; grey: from base rate to ceiling; diamond: the paper)", fontsize=10)
     return fig
 
 
