@@ -151,6 +151,8 @@ def test_a_claim_is_told_rounded_numbers_that_hold_together():
     row = SimpleNamespace(value=70.1849, low=70.1849, high=71.999, paper=float("nan"))
     assert tables.numbers(row) == {"paper": None, "ours": 70.18, "interval": (70.18, 72.0)}
     assert tables.numbers(SimpleNamespace(value=1.0, low=0.0, high=2.0, paper=1.006))["paper"] == 1.01
+    assert str(tables.numbers(SimpleNamespace(value=0.0, low=-0.001, high=2.0, paper=1.0))["interval"]) == "(0.0, 2.0)"
+    assert tables.slug("Smoothie, whole set", "Qwen3-32B (direct)") == "Smoothie-whole-set-Qwen3-32B-direct"
 
 
 # --- relative error reduction -----------------------------------------------------------------------------------------

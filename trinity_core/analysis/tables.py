@@ -14,6 +14,7 @@ Symbols: S -> seeds or repetitions, n_q -> questions, R -> rollouts a question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -204,9 +205,14 @@ def numbers(row: Any) -> dict[str, Any]:
     """What `Results.claim` is told of a row with value, low, high and paper: percent or points, two decimals."""
     return {
         "paper": None if np.isnan(row.paper) else round(float(row.paper), 2),
-        "ours": round(row.value, 2),
-        "interval": (round(row.low, 2), round(row.high, 2)),
+        "ours": round(row.value, 2) + 0.0,  # never a negative zero
+        "interval": (round(row.low, 2) + 0.0, round(row.high, 2) + 0.0),
     }
+
+
+def slug(*parts: str) -> str:
+    """Names as a part of a claim's id: their words and numbers, joined by dashes."""
+    return "-".join(re.findall(r"[\w.@]+", " ".join(parts)))
 
 
 # --- the paper's side -------------------------------------------------------------------------------------------------
@@ -252,8 +258,9 @@ def error_reduction(scores: Mapping[str, Scores], agents: Sequence[str], familie
 
     One row a part: the percentage of the best single model's errors that TRINITY removes (value, low, high); for the
     mean also what the best model of each family would remove (`A6`), and the difference (`BEYOND`). `paper`: the same
-    from the summaries' cells. The best agent is the best on the drawn questions, as A.6 picks it; draws in which it
-    makes no error have no ratio and are left out.
+    from the summaries' cells. The best agents are picked by the very questions that are asked, as A.6 does, once: the
+    bootstrap draws questions and seeds, not other agents. Draws in which there is no error have no ratio and are left
+    out.
     """
     import pandas as pd
 
@@ -271,9 +278,11 @@ def error_reduction(scores: Mapping[str, Scores], agents: Sequence[str], familie
         reached.append(np.einsum("bs,sq,bq->b", seeds, ours[:, names == family], weights) / total)
         alone.append(weights @ singles[:, names == family].T / total[:, None])
     reached, alone = np.array(reached), np.array(alone)  # (families, draws), (families, draws, L)
-    parts = {family: (reached[place], alone[place].max(axis=1)) for place, family in enumerate(families)}
-    best = alone.mean(axis=0).max(axis=1)
-    mean, ideal = reached.mean(axis=0), alone.max(axis=2).mean(axis=0)
+    chosen = [table[:, table[0].argmax()] for table in alone]  # of each family: (draws,)
+    parts = {family: (reached[place], chosen[place]) for place, family in enumerate(families)}
+    together = alone.mean(axis=0)
+    best = together[:, together[0].argmax()]
+    mean, ideal = reached.mean(axis=0), np.mean(chosen, axis=0)
     parts |= {MEAN: (mean, best), A6: (ideal, best), BEYOND: (mean - ideal + best, best)}
     paper = summaries()
     cells = paper.loc[[name for name in agents if name in paper.index]]

@@ -97,7 +97,7 @@ def _amounts(ax: Axes, places: Mapping[str, float], cost: pd.DataFrame) -> None:
 def draw_leads(rows: pd.DataFrame, order: Sequence[str]) -> Figure:
     """TRINITY minus each system: the mean with its paired interval, the four families as small marks.
 
-    `rows` as of `tables.leads`. Blue: TRINITY ahead, vermilion: behind, grey: the interval holds 0.
+    `rows` as of `tables.leads`. Grey where the interval holds 0.
     """
     import matplotlib.pyplot as plt
 
@@ -121,6 +121,6 @@ def draw_leads(rows: pd.DataFrame, order: Sequence[str]) -> Figure:
     ax.set_ylim(len(order) - 0.5, -0.6)
     ax.grid(axis="y", visible=False)
     ax.set_xlabel("points by which TRINITY is ahead (bars: 95 % intervals of the mean, paired)")
-    ax.set_title("TRINITY minus each system")
+    ax.set_title("TRINITY minus each system (blue: ahead, red: behind, grey: cannot be told)", fontsize=10)
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
