@@ -91,7 +91,7 @@ def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
         ax.step(best[cost], best["score"], where="post", color=style.GREY, linewidth=1.6, zorder=1)
         ax.set_xscale("log")
         low, high = frame[cost].min(), frame[cost].max()
-        ax.set_xlim(low / (high / low) ** 0.75, high * 1.3)  # room for names on the left
+        ax.set_xlim(low / (high / low) ** 0.5, high * 1.3)  # room for names on the left
         ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if low * 0.9 < t < high * 1.2]
         ax.set_xticks(ticks, [f"{t:,g}" for t in ticks])
         ax.minorticks_off()
@@ -109,12 +109,13 @@ def _names(ax: Axes, part: pd.DataFrame, cost: str) -> None:
     for _, line in part.iterrows():
         first, _, who = line["method"].partition(": ")
         text = f"{_brief(who)}, {SHORT[first]}" if first in SHORT else _brief(line["method"])
+        own = line["kind"] == "coordinator"
         last = max(line["score"], last + step)
         ax.annotate(
             text,
             (line[cost], line["score"]),
-            xytext=(line[cost] * 0.82 if line["kind"] != "coordinator" else line[cost] * 1.12, last),
-            ha="right" if line["kind"] != "coordinator" else "left",
+            xytext=(line[cost] * 1.15, last - 1.8) if own else (line[cost] * 0.82, last),
+            ha="left" if own else "right",
             va="center",
             fontsize=8,
             zorder=5,
