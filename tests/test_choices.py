@@ -139,6 +139,7 @@ def test_planted_choices_are_foretold_up_to_the_ceiling(task, firm, families):
     agent = table.loc["hidden state", "agent selection", "linear"]
     assert agent["base"] + 0.2 < agent["accuracy"] <= agent["high"] <= 1
     assert agent["accuracy"] < agent["ceiling"] + 0.05
+    assert agent["gain"] == pytest.approx(agent["accuracy"] - agent["base"]) and agent["gain low"] > 0
     counted = table.loc[choices.LENGTH, "agent selection", "linear"]
     assert counted["accuracy"] < agent["accuracy"] - 0.1  # these choices hang on the question, not on the turn
     by_family = [table.loc["hidden state", f"agent selection on {f}", "linear"]["accuracy"] for f in FAMILIES]
@@ -204,3 +205,15 @@ def test_figures_are_drawn(task, firm, families):
     labels = choices.label_shares(np.full((7, 1, len(families)), 1 / 7), families, names)
     paper = {(row.family, row.name): 10.0 for row in labels.itertuples()}
     assert len(draw.draw_labels(labels, paper).axes) == 4
+
+
+def test_what_there_is_to_win(task):
+    world = task.world
+    table = choices.to_win(world, world, 0)
+    assert table["family"].tolist() == [*FAMILIES, "mean"]
+    mine = [q for q in world.questions if q.family == "code"]
+    chances = np.mean([[world.pool.probability(a, q) for a in range(7)] for q in mine], axis=0)
+    row = table.set_index("family").loc["code"]
+    assert row["best, test"] == pytest.approx(100 * chances.max()) == pytest.approx(row["best, training"])
+    assert row["best on training"] == world.pool.agents[int(chances.argmax())].name
+    assert row["GPT-5, test"] == pytest.approx(100 * chances[0])

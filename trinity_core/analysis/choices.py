@@ -195,7 +195,8 @@ def foretold(model: Any, X: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.n
 def accuracies(
     task: Task, thetas: Sequence[np.ndarray], turns: pd.DataFrame, families: Sequence[str], *, folds: int, seed: int
 ) -> pd.DataFrame:
-    """The rows of Figures 12 and 13: features, labels, kernel, accuracy, low, high, base, ceiling.
+    """The rows of Figures 12 and 13: features, labels, kernel, accuracy, low, high, base, ceiling, and the accuracy's
+    gain over the base rate with its interval.
 
     Labels are the agent chosen (one rollout a question, every turn), over all families and by family, and the family
     (task type; the question alone). `thetas`: one a seed of `turns`; a model is fitted for each. Folds are by question.
@@ -226,11 +227,13 @@ def accuracies(
         parts.append((key, f"agent selection on {family}", np.flatnonzero(place == family)))
     rows = []
     for key, labels, own in parts:
-        values = np.stack(found[key])[:, :, own]
-        base = np.mean([option[:, own].mean(axis=1).max() for option in options[key[1]]])
-        estimate = mean_interval(values[:, 0], [families[q] for q in own])
-        rows.append((key[0], labels, key[2], *estimate, base, values[:, 1].mean()))
-    return pd.DataFrame(rows, columns=["features", "labels", "kernel", "accuracy", "low", "high", "base", "ceiling"])
+        values, kinds = np.stack(found[key])[:, :, own], [families[q] for q in own]
+        base = np.stack([each[each[:, own].mean(axis=1).argmax(), own] for each in options[key[1]]])
+        gain = mean_interval(values[:, 0] - base, kinds)
+        found_here = (*mean_interval(values[:, 0], kinds), base.mean(), values[:, 1].mean())
+        rows.append((key[0], labels, key[2], *found_here, *gain))
+    columns = ["accuracy", "low", "high", "base", "ceiling", "gain", "gain low", "gain high"]
+    return pd.DataFrame(rows, columns=["features", "labels", "kernel", *columns])
 
 
 def _by_question(values: np.ndarray, question: np.ndarray) -> np.ndarray:
@@ -287,3 +290,26 @@ def paper_shares(table: pd.DataFrame, task: str, names: Sequence[str]) -> Mappin
         return {name: float(row[name]) for name in names}
     counts = table.set_index("agent")[task]
     return {name: float(100 * counts[name] / counts.sum()) for name in names}
+
+
+def to_win(pupils: Any, test: Any, favourite: int) -> pd.DataFrame:
+    """By family: the agent with the highest exact chance alone on the training questions, its chance and the
+    favourite's there, and both on the test questions (percent). The last row is the mean."""
+    import pandas as pd
+
+    names = [agent.name for agent in test.pool.agents]
+    chances = [
+        pd.DataFrame([[w.pool.probability(a, q) for a in range(w.n_agents)] for q in w.questions])
+        .groupby([q.family for q in w.questions], sort=False)
+        .mean()
+        for w in (pupils, test)
+    ]
+    best = chances[0].idxmax(axis=1)
+    columns = {
+        f"{who}, {split}": [100 * table.loc[family, a] for family, a in picks.items()]
+        for split, table in zip(("training", "test"), chances, strict=True)
+        for who, picks in (("best", best), (names[favourite], dict.fromkeys(best.index, favourite)))
+    }
+    table = pd.DataFrame({"family": best.index, "best on training": [names[a] for a in best]} | columns)
+    table.loc[len(table)] = ["mean", "", *table[list(columns)].mean()]
+    return table
