@@ -29,8 +29,8 @@ LOOKS = {
 # Where a label stands at its interval (end, ha, va, points to the right), so that neighbours do not meet.
 PLACES = {
     "linear": ("low", "right", "bottom", -6),
-    "sparse": ("low", "center", "top", 0),
-    "low-rank, r = 14": ("low", "left", "bottom", 6),
+    "sparse": ("low", "right", "top", 4),
+    "low-rank, r = 14": ("low", "center", "top", 0),
 }
 INTERVAL = "bar: 95 % interval; hollow diamond: the paper"
 
