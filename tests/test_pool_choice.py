@@ -134,6 +134,24 @@ def test_frontier_readings():
         pc.frontier(E, rule="best")
 
 
+def test_no_way_passes_the_optimum():
+    found = pc.ways_compared(12, 6, 4, widths=(4, 12), matrices=2)
+    assert list(found.columns) == ["matrix", "greedy", "beam of 4", "beam of 12", "optimum", "seconds"]
+    assert len(found) == 4 and (found["greedy"] <= found["beam of 4"] + 1e-12).all()
+    assert found["beam of 12"].to_numpy() == pytest.approx(found["optimum"].to_numpy(), abs=1e-9)
+
+
+def test_what_a_pool_offers_and_reaches():
+    families = ["math", "math", "code", "code"]
+    chances = np.array([[0.9, 0.1, 0.5, 0.5], [0.1, 0.9, 0.6, 0.6]])
+    rewards = {"both": np.full((2, 4, 1), 0.8), "first": np.full((2, 4, 1), 0.5)}
+    found = pc.offered_and_reached({"both": (0, 1), "first": (0,)}, rewards, chances, families).set_index("pool")
+    row = found.loc["both"]
+    assert (row["S*"], row["by family"], row["by question"]) == pytest.approx((0.55, 0.55, 0.75))
+    assert row["RER reached"] == pytest.approx(0.25 / 0.45) and row["RER by family"] == 0
+    assert found.loc["first", "RER reached"] == pytest.approx(0) and found.loc["first", "RER by question"] == 0
+
+
 def test_chance_alone_gives_a_gain():
     small, large = (pc.chance_of_gain([0.5, 0.5], [q, q], 3, 2000, 0).mean() for q in (30, 3000))
     assert small > 5 * large > 0

@@ -20,13 +20,15 @@ program of another solver, so that a search can be certified where not every poo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
+from time import process_time
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from trinity_core.analysis.intervals import mean_interval
 from trinity_core.analysis.rer import relative_error_reduction
 
 if TYPE_CHECKING:
@@ -248,6 +250,48 @@ def agreement(
     missed = {name: 1 - found / best for name, found in (("greedy", one), ("beam", many))}
     shares = {f"{name} agrees": float((gap == 0).mean()) for name, gap in missed.items()}
     return shares | {f"{name} misses at most": float(gap.max()) for name, gap in missed.items()}
+
+
+def ways_compared(n: int, D: int, size: int, *, widths: Sequence[int], matrices: int, seed: int = 0) -> pd.DataFrame:
+    """RER of greedy and of beams beside the certified optimum on large random matrices, with greedy's and the first
+    beam's CPU seconds; columns matrix, greedy, "beam of W" for each width, optimum, seconds."""
+    import pandas as pd
+
+    rows = []
+    for kind in ("independent", "common"):
+        for number in range(matrices):
+            E, began = random_matrix(n, D, seed + number, kind), process_time()
+            row = {"matrix": f"{kind} {number + 1}", "greedy": greedy(E, size).rer}
+            row |= {f"beam of {widths[0]}": beam(E, size, width=widths[0]).rer}
+            seconds = process_time() - began
+            row |= {f"beam of {width}": beam(E, size, width=width).rer for width in widths[1:]}
+            rows.append(row | {"optimum": certified(E, size), "seconds": seconds})
+    return pd.DataFrame(rows)
+
+
+def offered_and_reached(
+    pools: Mapping[str, Sequence[int]], rewards: Mapping[str, np.ndarray], chances: np.ndarray, families: Sequence[str]
+) -> pd.DataFrame:
+    """A row a pool: S*, Z by family and by question, the score of trainings on it, and the three error reductions.
+
+    `chances` (n, n_questions): each agent's own on each question; `rewards` (seeds, n_questions, R) of the trainings.
+    """
+    import pandas as pd
+
+    by_family, rows = family_matrix(chances, families), []
+    for name, members in pools.items():
+        few, many = judge_pool(by_family, members), judge_pool(chances, members)
+        score = mean_interval(rewards[name], families)
+        reached = (score.value - few.best) / (1 - few.best)
+        rows.append((name, few.best, few.reached, many.reached, *score, few.rer, many.rer, reached))
+    columns = ["pool", "S*", "by family", "by question", "score", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "RER by family", "RER by question", "RER reached"])
+
+
+def family_matrix(chances: np.ndarray, families: Sequence[str]) -> np.ndarray:
+    """(n, families): each agent's mean chance over the questions of each family, in order of appearance."""
+    names = np.asarray(families)
+    return np.stack([chances[:, names == f].mean(axis=1) for f in dict.fromkeys(names.tolist())], axis=1)
 
 
 def chance_of_gain(means: Sequence[float], questions: Sequence[int], agents: int, draws: int, seed: int) -> np.ndarray:
