@@ -112,5 +112,5 @@ def draw_losses(panels: Mapping[str, pd.DataFrame]) -> Figure:
         ax.axvline(0, color=style.GREY, linewidth=1.2)
         ax.set_yticks(places, frame["part"])
         ax.set(title=title, xlabel="points lost (ours: mark and 95 % interval)", ylim=(-0.6, len(frame) - 0.4))
-    axes[0, 0].legend(loc="lower left")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center")
     return fig
