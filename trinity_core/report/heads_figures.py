@@ -30,7 +30,7 @@ LOOKS = {
 PLACES = {
     "linear": ("low", "right", "bottom", -6),
     "sparse": ("low", "right", "top", 4),
-    "low-rank, r = 14": ("low", "center", "top", 0),
+    "low-rank, r = 14": ("low", "left", "top", -16),
 }
 INTERVAL = "bar: 95 % interval; hollow diamond: the paper"
 
