@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+RECORDED = "recorded"
+DATA_VARIABLE = "TRINITY_DATA"  # names the folder of recorded files; they are read from there and never shipped
+PUBLISHED = (
+    "GitHub: shuhao02/RouterDC (datasets/split2_model7 and datasets/routerbench_zs), "
+    "lm-sys/RouteLLM (routellm/evals); data/README.md says more"
+)
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -20,7 +27,7 @@ PROFILES = {
     for profile in (
         Profile("smoke", "smollm2-135m", 12, "a few questions: checks that everything runs, seconds a notebook"),
         Profile("offline", "smollm2-135m", 120, "the default: a real small language model, no key, no download"),
-        Profile("recorded", "smollm2-135m", 120, "real LLMs' recorded answers: set TRINITY_DATA to their folder"),
+        Profile(RECORDED, "smollm2-135m", 120, "real LLMs' recorded answers: set TRINITY_DATA to their folder"),
         Profile("paper", "Qwen/Qwen3-0.6B", 120, "the paper's own encoder from the model hub, LLMs through litellm"),
     )
 }
