@@ -31,7 +31,11 @@ PUBLISHED = (
     "routellm: GitHub repository lm-sys/RouteLLM (routellm/evals)"
 )
 FOLDERS = ("routerdc", "routerbench", "routellm")
-_SPLIT_WORDS = "train|training|test|val|valid|validation|dev|responses"
+SPLITS = {"train": "train", "training": "train", "test": "test", "dev": "validation", "val": "validation"} | {
+    "valid": "validation",
+    "validation": "validation",
+}
+_SPLIT_WORD = re.compile(rf"(?i)(?:^|[_.\- ]+)({'|'.join([*SPLITS, 'responses'])})(?=$|[_.\- ])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +98,14 @@ class RecordedTable:
 def benchmark_name(path: str | Path) -> str:
     """The file's stem without the words for a split: "gsm8k-test.json" is gsm8k; "mmlu/test.json" too is mmlu."""
     path = Path(os.path.abspath(path))
-    for stem in (path.stem, path.parent.name):
-        name = re.sub(rf"(?i)(^|[_.\- ]+)({_SPLIT_WORDS})(?=$|[_.\- ])", "", stem).strip("_.- ")
-        if name:
-            return name
-    return path.stem
+    names = (_SPLIT_WORD.sub("", stem).strip("_.- ") for stem in (path.stem, path.parent.name))
+    return next(filter(None, names), path.stem)
+
+
+def split_name(path: str | Path) -> str | None:
+    """train, test or validation, where the file's name says so."""
+    words = [SPLITS.get(word.lower()) for word in _SPLIT_WORD.findall(Path(path).stem)]
+    return next(filter(None, words), None)
 
 
 def on_grid(scores: np.ndarray) -> int | None:
@@ -219,7 +226,6 @@ def read_tables(paths: Sequence[str | Path]) -> list[RecordedTable]:
     tables = [read_table(path) for path in paths]
     if not tables:
         raise RecordedError("no file is given; name at least one")
-    first = tables[0]
     for k, table in enumerate(tables):
         for other in tables[:k]:
             if other.name.casefold() == table.name.casefold():
@@ -227,16 +233,22 @@ def read_tables(paths: Sequence[str | Path]) -> list[RecordedTable]:
                     f"{other.path} and {table.path} both hold the benchmark {table.name!r}, by their names; give one "
                     "of them, or rename one"
                 )
+    return same_agents(tables)
+
+
+def same_agents(tables: Sequence[RecordedTable]) -> list[RecordedTable]:
+    """The tables with their LLMs in the first one's order. RecordedError names files and LLMs that differ."""
+    first = tables[0]
+    for table in tables:
         ours, theirs = set(table.agents), set(first.agents)
-        if ours != theirs:
-            only = [
-                f"{listed(sorted(names))} only in {path}"
-                for names, path in ((theirs - ours, first.path), (ours - theirs, table.path))
-                if names
-            ]
-            raise RecordedError(
-                f"{first.path} and {table.path} record other LLMs ({'; '.join(only)}); give files of the same LLMs"
-            )
+        only = [
+            f"{listed(sorted(names))} only in {path}"
+            for names, path in ((theirs - ours, first.path), (ours - theirs, table.path))
+            if names
+        ]
+        if only:
+            differ = "; ".join(only)
+            raise RecordedError(f"{first.path} and {table.path}: other LLMs ({differ}); give files of the same LLMs")
     return [table.with_agents(first.agents) for table in tables]
 
 
