@@ -59,7 +59,7 @@ def summary(table: RecordedTable) -> dict[str, Any]:
         "agents": len(table.agents),
         "responses": table.responses is not None,
         "costs": table.costs is not None,
-        "rule": "score above 0 counts as right" if table.graded else "scores are averaged",
+        "rule": "accuracy counts scores above 0" if table.graded else "accuracy averages the scores",
         "why": _why(table),
         "accuracy": {name: 100 * float(mean) for name, mean in zip(table.agents, means, strict=True)},
         "best single LLM": table.agents[int(means.argmax())],
@@ -70,9 +70,9 @@ def summary(table: RecordedTable) -> dict[str, Any]:
 
 def _why(table: RecordedTable) -> str:
     if table.graded:
-        return f"they are no multiples of any 1/n up to n = {GRID}: probabilities of the right option, 0 where it lost"
+        return f"on no grid 1/n up to n = {GRID}, so probabilities of the right option, 0 where another won"
     n = on_grid(table.scores)
-    return "each answer is right or wrong" if n == 1 else f"all are multiples of 1/{n}: means of right-or-wrong samples"
+    return "each 0 or 1" if n == 1 else f"multiples of 1/{n}, so means of samples that are right or wrong"
 
 
 def overall(tables: Sequence[RecordedTable]) -> dict[str, Any]:
