@@ -196,7 +196,8 @@ class _Reinforce:
         score[rows, plays.agents[0, rollout, turn]] += 1.0
         score[rows, world.n_agents + plays.roles[0, rollout, turn].astype(int)] += 1.0
         score[plays.named[0, rollout, turn], world.n_agents :] = 0.0
-        return ((score * advantage[rollout, None]).T @ features).ravel() / max(good.sum(), 1)
+        by_logit = (score * advantage[rollout, None]).T @ features
+        return by_logit.ravel()[: self.task.n] / max(good.sum(), 1)  # a single-step head has no weights for roles
 
 
 class Adam:

@@ -68,7 +68,7 @@ def _draw_best(scores: np.ndarray, generator: np.random.Generator) -> np.ndarray
 def collect(task: Task, settings: Sft, budget: int, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
     """(questions (n,), labels (n,), atomic evaluations spent) within the budget; questions in a drawn order."""
     world, n_agents = task.world, task.world.n_agents
-    order = np.random.default_rng([seed, 0x0DE]).permutation(len(world.questions))
+    order = label_order(task, np.random.default_rng([seed, 0x0DE]))
     count = settings.questions(budget, n_agents, len(order))
     if count < 1:
         raise ValueError(f"a budget of {budget} labels no question; one label costs {settings.seeds * n_agents}")
@@ -77,6 +77,19 @@ def collect(task: Task, settings: Sft, budget: int, seed: int) -> tuple[np.ndarr
     rounds, questions, agents = grid.reshape(3, -1)
     rewards = world.solve(agents, questions, rounds).reshape(settings.seeds, count, n_agents)
     return chosen, oracle_labels(rewards, seed), rewards.size
+
+
+def label_order(task: Task, generator: np.random.Generator) -> np.ndarray:
+    """The order (n,) in which questions are labelled: drawn; unless sampling is independent, one family after another
+    in turn, so that a small budget labels all alike."""
+    order = generator.permutation(len(task.world.questions))
+    if task.sampling == "independent":
+        return order
+    families = np.array([question.family for question in task.world.questions])[order]
+    turn = np.empty(len(order), int)
+    for name in dict.fromkeys(families.tolist()):
+        turn[families == name] = np.arange((families == name).sum())
+    return order[np.argsort(turn, kind="stable")]
 
 
 def fit(features: np.ndarray, labels: np.ndarray, settings: Sft, n_agents: int, n_roles: int, seed: int) -> np.ndarray:

@@ -219,7 +219,8 @@ def _train_sft(task: Task, budget: int, seed: int, settings: Sft, log: TrainingL
             line = {"questions": questions.tolist(), "labels": labels.tolist(), "evaluations": spent}
             log.append({"iteration": 0} | line)
     features = task.features(questions)  # node i of a world is question i alone
-    theta = fit(features, labels, settings, task.world.n_agents, len(ROLES), seed)
+    n_roles = task.head.size // task.head.d - task.world.n_agents  # 0 for a single step
+    theta = fit(features, labels, settings, task.world.n_agents, n_roles, seed)
     logits = task.head.logits(theta, features)[:, : task.world.n_agents]
     accuracy = float((np.argmax(logits, axis=1) == labels).mean())
     row = {"iteration": 0, "evaluations": spent, "labels": len(labels), "label_accuracy": accuracy}

@@ -1,0 +1,104 @@
+"""What a router learns from the whole score table: every LLM's score on every training question, no exploration.
+
+z = W x, x: the standardised states and a constant 1. With question weights w_i (benchmarks count alike), S = the
+(weighted) scores and |W|^2 without the constant's column:
+
+    expected reward   max  sum_i w_i sum_a softmax(z_i)_a r_ia  -  penalty |W|^2     (the first term is J at K = 1)
+    likelihood        max  sum_i w_i log softmax(z_i)_(l_i), averaged over the best LLMs l_i  -  penalty |W|^2
+    regression        min  sum_i w_i sum_a (z_ia - (r_ia - mean_b r_ib))^2  +  penalty |W|^2
+
+Standardising is linear, so it is folded into W and a bias afterwards: the trained router is L (d + 1) numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trinity_core.heads import softmax
+
+OBJECTIVES = ("expected reward", "likelihood", "regression")
+ITERATIONS = 150
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRouter:
+    """z = W h + b: `weights` (L, d), `bias` (L,)."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were trained."""
+        return self.weights.size + self.bias.size
+
+    def logits(self, states: np.ndarray) -> np.ndarray:
+        """(n, d) -> (n, L)."""
+        return states @ self.weights.T + self.bias
+
+    def choose(self, states: np.ndarray) -> np.ndarray:
+        """The agent (n,) of each state (n, d)."""
+        return self.logits(states).argmax(axis=1)
+
+
+def fit(
+    states: np.ndarray, rewards: np.ndarray, weights: np.ndarray, *, objective: str, penalty: float
+) -> LinearRouter:
+    """Trains on states (n, d), rewards (n, L) in [0, 1] and question weights (n,). No draws: the same every time.
+
+    ValueError for an unknown objective, shapes that do not fit or a penalty of 0 or less.
+    """
+    if objective not in OBJECTIVES:
+        raise ValueError(f"unknown objective {objective!r}; choose one of {', '.join(OBJECTIVES)}")
+    if not penalty > 0:
+        raise ValueError(f"the penalty is {penalty}; give a number above 0")
+    states, rewards, weights = (np.asarray(array, np.float64) for array in (states, rewards, weights))
+    if states.ndim != 2 or rewards.shape[:1] != states.shape[:1] or weights.shape != states.shape[:1]:
+        raise ValueError(f"states {states.shape}, rewards {rewards.shape} and weights {weights.shape} do not fit")
+    weights = weights / weights.sum()
+    mean = weights @ states
+    scale = np.sqrt(weights @ (states - mean) ** 2)
+    scale = np.where(scale > 0, scale, 1.0) * np.sqrt(states.shape[1])
+    x = np.hstack([(states - mean) / scale, np.ones((len(states), 1))])
+    W = _regression(x, rewards, weights, penalty) if objective == "regression" else None
+    if W is None:
+        targets = rewards
+        if objective == "likelihood":
+            best = rewards == rewards.max(axis=1, keepdims=True)
+            targets = best / best.sum(axis=1, keepdims=True)
+        W = _ascend(x, targets, weights, penalty, likelihood=objective == "likelihood")
+    matrix = W[:, :-1] / scale
+    return LinearRouter(matrix, W[:, -1] - matrix @ mean)
+
+
+def _regression(x: np.ndarray, rewards: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray:
+    gram = (x * weights[:, None]).T @ x
+    gram[np.diag_indices(len(gram) - 1)] += penalty
+    gram[-1, -1] += 1e-9
+    targets = rewards - rewards.mean(axis=1, keepdims=True)
+    return np.linalg.solve(gram, (x * weights[:, None]).T @ targets).T
+
+
+def _ascend(x: np.ndarray, targets: np.ndarray, weights: np.ndarray, penalty: float, *, likelihood: bool) -> np.ndarray:
+    from scipy.optimize import minimize
+
+    shape = (targets.shape[1], x.shape[1])
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W = flat.reshape(shape)
+        pi = softmax(x @ W.T)
+        if likelihood:
+            value = (targets * np.log(pi + 1e-300)).sum(axis=1)
+            by_logits = targets - pi
+        else:
+            value = (pi * targets).sum(axis=1)
+            by_logits = pi * (targets - value[:, None])
+        held = W.copy()
+        held[:, -1] = 0.0  # the constant's column is not penalised
+        gradient = (by_logits * weights[:, None]).T @ x - 2 * penalty * held
+        return -(weights @ value - penalty * (held**2).sum()), -gradient.ravel()
+
+    found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
+    return found.x.reshape(shape)
