@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.inspect:
             return _inspect(options)
         return _encode(options) if options.encode else _evaluate(options)
-    except RecordedError as error:
+    except BrokenPipeError:
+        raise
+    except (RecordedError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -106,6 +108,9 @@ def _whole(word: str) -> int:
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Ends the command where the arguments do not go together; fills in the defaults."""
     pair = bool(options.train or options.test)
+    for name in ("inspect", "train", "test"):
+        if any(not path.strip() for path in getattr(options, name) or ()):
+            parser.error(f"--{name} is given an empty name; name a file")
     asked = [name for name, given in (("--inspect", options.inspect), ("--encode", options.encode)) if given]
     if len(asked) + pair != 1:
         given = " and ".join([*asked, *(["--train/--test"] if pair else [])]) or "nothing"
@@ -181,10 +186,11 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     settings = {name: getattr(options, name) for name in DEFAULTS}
     try:
-        print(evaluate_files(options.train, options.test, **settings, json_path=options.json))
-    except (ValueError, OSError, TrainingError) as error:
+        report = evaluate_files(options.train, options.test, **settings, json_path=options.json)
+    except (ValueError, TrainingError) as error:
         print(error, file=sys.stderr)
         return 2
+    print(report)
     return 0
 
 
@@ -197,4 +203,5 @@ def _encode(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names may pass the terminal's letters
     run_command(main)

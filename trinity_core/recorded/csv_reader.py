@@ -32,6 +32,7 @@ from trinity_core.recorded.entries import (
 
 LARGEST_CELL = 1 << 30  # characters
 CUE = "Answer:"  # RouterBench's prompts: what an answer follows
+OR_ELSE = "blank where it is missing; a column that is no LLM's is to be removed"
 Value = TypeVar("Value")
 
 
@@ -64,7 +65,8 @@ def read_table(path: Path, text: str) -> Recording:
         where = f"{path}, line {line}"
         if len(row) != len(header):
             last = f"; its last cell is {shown(row[-1])}"
-            raise RecordedError(f"{where}: the row has {len(row)} cells, the header {len(header)}{last}; mend the row")
+            cells = f"{len(row)} cell{'s' * (len(row) > 1)}, the header {len(header)}"
+            raise RecordedError(f"{where}: the row has {cells}{last}; mend the row")
 
         def read(name: str, reader: Callable[[str, str], Value], row: list[str] = row, where: str = where) -> Value:
             return reader(row[at[name]], f"{where}, column {name!r}: the cell")
@@ -117,33 +119,37 @@ def _unnamed(name: str) -> bool:
 def _agents(header: Sequence[str], layout: _Layout, where: str) -> tuple[str, ...]:
     """The columns of scores, in the file's order. RecordedError for a column that is missing, doubled or of no LLM."""
     columns = ", ".join(map(shown, header[:8])) + (", ..." if len(header) > 8 else "")
-    named = [name for name in header if not _unnamed(name)]
+    named: dict[str, None] = {}
     for k, name in enumerate(header, 1):
         if not name and k > 1:
             raise RecordedError(f"{where}: column {k} has no name; name or remove it")
-        if named.count(name) > 1:
+        if name in named:
             raise RecordedError(f"{where}: the column {shown(name)} stands twice; remove or rename one")
+        if not _unnamed(name):
+            named[name] = None
     for name in layout.needed:
         if name not in named:
             raise RecordedError(f"{where}: the column {name!r} is missing (the columns: {columns}); add it")
     ends = [end for end in (layout.response, layout.cost) if end]
     others = [name for name in named if name not in (*layout.needed, *layout.ignored)]
     agents = [name for name in others if not name.endswith(tuple(ends))]
+    known = frozenset(agents)
     for name in others:
         for end in ends:
-            if name.endswith(end) and name.removesuffix(end) not in agents:
+            if name.endswith(end) and name.removesuffix(end) not in known:
                 missing = shown(name.removesuffix(end))
                 raise RecordedError(f"{where}: the column {shown(name)} has no column of scores {missing}; add that")
     if layout is _ROUTERBENCH and (odd := [name for name in agents if "|" in name]):
-        known = " and ".join(f"LLM{end}" for end in ends)
-        raise RecordedError(f"{where}: the column {shown(odd[0])} is unknown; beside scores there are {known}")
+        allowed = " and ".join(f"LLM{end}" for end in ends)
+        raise RecordedError(f"{where}: the column {shown(odd[0])} is unknown; beside scores there are {allowed}")
     return check_agents(agents, where)
 
 
 def _complete(header: Sequence[str], agents: Sequence[str], end: str | None, where: str) -> list[str]:
     """The columns `LLM<end>` in the LLMs' order; [] where no LLM has one. RecordedError where some lack theirs."""
     names = [f"{agent}{end}" for agent in agents if end]
-    missing = [name for name in names if name not in header]
+    columns = frozenset(header)
+    missing = [name for name in names if name not in columns]
     if missing and len(missing) < len(names):
         raise RecordedError(f"{where}: the column {shown(missing[0])} is missing; give it for all LLMs or for none")
     return [] if missing else names
@@ -153,11 +159,15 @@ def _complete(header: Sequence[str], agents: Sequence[str], end: str | None, whe
 
 
 def _number(cell: str, what: str) -> float:
+    """A finite number as a program writes it: no underscores, no digits of other scripts, no decimal comma."""
+    if re.fullmatch(r"[+-]?(nan|inf|infinity)", cell, re.IGNORECASE):
+        raise RecordedError(f"{what} is {shown(cell)}, not a finite number; leave it blank where the value is missing")
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", cell, re.ASCII | re.IGNORECASE):
-        if re.fullmatch(r"[+-]?(nan|inf|infinity)", cell, re.IGNORECASE):
-            raise RecordedError(f"{what} is {cell}, not a finite number; leave it blank where the value is missing")
-        raise RecordedError(f"{what} is {shown(cell)}; a number is needed (a blank cell where it is missing)")
-    return float(cell)
+        raise RecordedError(f"{what} is {shown(cell)}; a number is needed ({OR_ELSE})")
+    value = float(cell)
+    if value in (float("inf"), -float("inf")):
+        raise RecordedError(f"{what} is {shown(cell)}, too large for a number; mend it")
+    return value
 
 
 def _share(cell: str, what: str) -> float | None:
@@ -168,7 +178,7 @@ def _true_or_false(cell: str, what: str) -> float | None:
     if not cell.strip():
         return None
     if cell.strip().lower() not in ("true", "false"):
-        raise RecordedError(f"{what} is {shown(cell)}; True or False is needed (a blank cell where it is missing)")
+        raise RecordedError(f"{what} is {shown(cell)}; True or False is needed ({OR_ELSE})")
     return float(cell.strip().lower() == "true")
 
 
@@ -176,7 +186,7 @@ def _dollars(cell: str, what: str) -> float | None:
     if not cell.strip():
         return None
     value = _number(cell.strip(), what)
-    if not 0 <= value < float("inf"):
+    if value < 0:
         raise RecordedError(f"{what} is {shown(cell)}; a cost is a number of dollars, 0 or more")
     return value
 
@@ -198,7 +208,7 @@ def _last_question(cell: str, what: str) -> str:
     return check_filled(without_examples(_listed(cell, what) or ""), what)
 
 
-_PIECE = re.compile(r"""\s*('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")\s*(,?)""", re.DOTALL)
+_PIECE = re.compile(r"""\s*('(?:[^'\\\n]++|\\.)*+'|"(?:[^"\\\n]++|\\.)*+")\s*(,?)""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.DOTALL)
 _MEANING = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)) | {"\n": "", "\\": "\\", "'": "'", '"': '"'}
 
@@ -208,14 +218,11 @@ def read_list(cell: str, what: str) -> list[str]:
     body = cell.strip()
     texts = []
     if body.startswith("[") and body.endswith("]"):
-        at, end = 1, len(body) - 1
-        while body[at:end].strip():
-            piece = _PIECE.match(body, at, end)
-            if not piece or not (piece[2] or piece.end() == end):
-                break
+        at, end, comma = 1, len(body.removesuffix("]").rstrip()), True
+        while at < end and comma and (piece := _PIECE.match(body, at, end)):
             texts.append(_ESCAPE.sub(_unescape, piece[1][1:-1]))
-            at = piece.end()
-        else:
+            at, comma = piece.end(), bool(piece[2])
+        if at >= end:
             return texts
     raise RecordedError(f"{what} is {shown(cell)}; a Python list of texts is needed, such as ['a text']")
 

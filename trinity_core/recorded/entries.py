@@ -85,6 +85,6 @@ def check_share(value: float, what: str) -> float:
     """A score, a number of any size or kind, as a float from 0 to 1."""
     if not 0 <= value <= 1:  # not a number is neither
         if isinstance(value, float) and not math.isfinite(value):
-            raise RecordedError(f"{what} is {value}, not a finite number; leave it out where it is missing")
+            raise RecordedError(f"{what} is {shown(value)}, not a finite number; write null where it is missing")
         raise RecordedError(f"{what} is {shown(value)}, outside 0 to 1; write it as a share of 1 (50 % is 0.5)")
     return float(value) + 0.0  # no minus zero

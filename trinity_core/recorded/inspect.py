@@ -39,9 +39,10 @@ def files_of(paths: Sequence[str | Path]) -> list[Path]:
         if inside is None:
             files.append(path)
             continue
-        own = [file for file in inside if file.suffix.lower() in SUFFIXES and file.is_file()]
+        shown = [file for file in inside if not file.name.startswith(".")]
+        own = [file for file in shown if file.suffix.lower() in SUFFIXES and file.is_file()]
         if not own:
-            folders = listed([file.name for file in inside if file.is_dir()])
+            folders = listed([file.name for file in shown if file.is_dir()])
             instead = f"name one of its folders: {folders}" if folders else "name another folder, or files"
             raise RecordedError(f"the folder {path} holds no {' or '.join(SUFFIXES)} file; {instead}")
         files += own

@@ -27,6 +27,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 def read_routerdc(path: Path, text: str) -> Recording:
     """The entries of the file whose text is given. RecordedError names file, line and entry."""
     agents: tuple[str, ...] = ()
+    known: frozenset[str] = frozenset()
     entries = []
     for number, line, value in _elements(path, text):
         where = f"{path}, line {line}, entry {number}"
@@ -39,14 +40,16 @@ def read_routerdc(path: Path, text: str) -> Recording:
         scores = value["scores"]
         if not isinstance(scores, dict):
             raise RecordedError(f"{where}: scores is {shown(scores)}; an object {{LLM: score}} is needed")
-        agents = agents or check_agents(list(scores), where)
-        if unknown := [name for name in scores if name not in agents]:
+        if number == 1:
+            agents = check_agents(list(scores), where)
+            known = frozenset(agents)
+        if unknown := [name for name in scores if name not in known]:
             raise RecordedError(
                 f"{where}: scores {shown(unknown[0])}, an LLM that the first entry lacks; name every LLM in the first "
                 "entry (null where its score is missing)"
             )
         question = check_filled(value["question"], f"{where}: the question")
-        found = tuple(_score(scores.get(name), f"{where}: the score of {name!r}") for name in agents)
+        found = tuple(_score(scores.get(name), f"{where}: the score of {shown(name)}") for name in agents)
         entries.append(Entry(number, line, question, found))
     return Recording(path, "routerdc", agents, entries)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trinity_core.recorded.csv_reader import read_table
-from trinity_core.recorded.entries import Entry, RecordedError, Recording
+from trinity_core.recorded.entries import Entry, RecordedError, Recording, shown
 from trinity_core.recorded.json_reader import read_routerdc
 
 __all__ = ["SUFFIXES", "Entry", "RecordedError", "Recording", "read_recording"]
@@ -17,8 +17,8 @@ def read_recording(path: str | Path) -> Recording:
     """The file's LLMs and entries. Nothing is guessed or mended: RecordedError for whatever is wrong."""
     path = Path(path)
     text = _text_of(path)
-    start = text.lstrip()[:1]
-    if not start:
+    start = text.lstrip(" \t\r\n")[:1]
+    if not text.strip():
         raise RecordedError(f"{path} is empty; give a file of recorded scores")
     if start in "[{":
         recording = read_routerdc(path, text)
@@ -45,7 +45,8 @@ def _text_of(path: Path) -> str:
     except RecordedError:
         raise
     except (OSError, ValueError) as error:
-        raise RecordedError(f"{str(path)!r} cannot be read ({error}); name a file that can") from None
+        reason = getattr(error, "strerror", None) or error
+        raise RecordedError(f"{shown(str(path))} cannot be read ({reason}); name a file that can") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -63,7 +63,8 @@ class RecordedTable:
 
     def take(self, rows: np.ndarray | Sequence[int]) -> RecordedTable:
         """The table of these rows (numbers or a mask) alone."""
-        rows = np.arange(len(self.questions))[rows]
+        rows = np.asarray(rows)
+        rows = np.arange(len(self.questions))[rows if rows.size else rows.astype(int)]
         return replace(
             self,
             questions=tuple(self.questions[k] for k in rows),
