@@ -73,7 +73,7 @@ def test_papermill_ends_well_with_one_line(tmp_path, kernel_settings, profile):
 def test_nbval_passes_without_data(tmp_path, kernel_settings):
     source = write_notebook(tmp_path / "16_made.ipynb", CELLS)
     execute(source, tmp_path / "copy.ipynb", {}, lambda _: None)
-    words = "-m pytest --nbval --nbval-current-env -q -p no:cacheprovider copy.ipynb".split()
+    words = ["-m", "pytest", "--nbval", "--nbval-current-env", "-q", "-p", "no:cacheprovider", "copy.ipynb"]
     settings = {"cwd": tmp_path, "env": dict(os.environ), "capture_output": True, "text": True}
     done = subprocess.run([sys.executable, *words], check=False, **settings)
     assert done.returncode == 0 and f"{len(CELLS)} passed" in done.stdout, done.stdout

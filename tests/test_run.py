@@ -20,7 +20,7 @@ from trinity_core import freshness, paths, run
 from trinity_core.notebook import Notebook, NotebookError, discover, execute
 from trinity_core.paths import ROOT
 
-MODULES = ("__init__", "paths", "profiles", "env", "run", "notebook", "execution", "freshness", "console")
+MODULES = "__init__ paths profiles env run run_options notebook execution freshness console".split()
 REPORT = """
 import json, os, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--out") + 1]) / sys.argv[sys.argv.index("--profile") + 1]
@@ -68,15 +68,18 @@ def make_project(root: Path, **notebooks: tuple[str, ...]) -> Path:
     return root
 
 
-def command(project: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
+def command(project: Path, *arguments: str, data: Path | None = None) -> tuple[list[str], dict[str, str]]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TRINITY_")}
+    environment |= {"TRINITY_DATA": str(data)} if data else {}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     return [str(project / "run_all.sh"), *arguments], environment
 
 
-def call(project: Path, *arguments: str, cwd: Path | None = None, status: int = 0) -> str:
+def call(
+    project: Path, *arguments: str, cwd: Path | None = None, status: int = 0, data: Path | None = None
+) -> str:
     """What the command prints, both streams together; its exit status is checked."""
-    words, environment = command(project, *arguments)
+    words, environment = command(project, *arguments, data=data)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     done = subprocess.run(words, cwd=cwd or project, env=environment, check=False, **streams)
     assert done.returncode == status, done.stdout
@@ -355,8 +358,8 @@ def test_entry_script_through_a_link_from_elsewhere(project, tmp_path):
 # --- stops ---
 
 
-def start(project: Path, *arguments: str) -> subprocess.Popen:
-    words, environment = command(project, *arguments)
+def start(project: Path, *arguments: str, data: Path | None = None) -> subprocess.Popen:
+    words, environment = command(project, *arguments, data=data)
     return subprocess.Popen(words, cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

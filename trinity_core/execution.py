@@ -1,4 +1,4 @@
-"""Runs notebooks, several at once where asked, each in a child process, and shows how far they are."""
+"""Runs notebooks, several at once where asked, each in a child process, and shows how far they are; and a command."""
 
 from __future__ import annotations
 
@@ -59,13 +59,33 @@ class Child:
         return not status
 
     def stop(self) -> None:
-        """Ends the child and its kernel: closing its input asks it to."""
-        self.process.stdin.close()
-        try:
-            self.process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """Ends the child and its kernel."""
+        stop(self.process)
+
+
+def stop(process: subprocess.Popen) -> None:
+    """Ends a child that watches its standard input (`console.end_with_parent`): closing it asks for the end."""
+    process.stdin.close()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def run_visibly(environment: dict[str, str], *command: str) -> int:
+    """Runs `python -m MODULE ARGUMENTS`, which shows its own progress; its exit status. An interruption ends it."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "trinity_core.console", *command],
+        stdin=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,  # as a notebook's child: Ctrl-C reaches the runner alone
+    )
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            stop(process)
 
 
 class Progress:

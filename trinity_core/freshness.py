@@ -2,6 +2,8 @@
 
 Each results folder `results/<profile>/NN_name` holds `run.json`: the key of what it was made from and a digest of each
 of its files. Nothing is compared by time of change, so a checkout or a copy of the repository reruns nothing by itself.
+A notebook on recorded LLMs depends on their files too, which lie outside the repository, in `TRINITY_DATA`: where that
+is not set they cannot be compared, and results that were made with them stay.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from typing import Any, Iterator
 
 from trinity_core.notebook import Notebook, NotebookError, digest, discover
 from trinity_core.paths import DATA, ROOT, write_atomic
-from trinity_core.profiles import PROFILES
+from trinity_core.profiles import DATA_VARIABLE, PROFILES, RECORDED
 
 RECORD = "run.json"
+DATA_FOLDERS = ("routerdc", "routerbench", "routellm")  # what is read below TRINITY_DATA
+DATA_SUFFIXES = (".json", ".csv")
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,9 @@ class Task:
     notebook: Notebook
     folder: Path  # results/<profile>
     changed: dict[str, Any]  # the parameters whose values differ from the notebook's own
-    key: str  # results made under the same key are up to date
+    key: str  # results made under the same key, and with the same recorded files, are up to date
+    reads_data: bool = False  # whether the notebook reads recorded files in this profile
+    data: str | None = None  # a digest of these files; None where none are read or TRINITY_DATA is not set
 
     @property
     def name(self) -> str:
@@ -58,7 +64,8 @@ def make_task(book: Notebook, folder: Path, profile: str, changes: dict[str, Any
     changed = {name: value for name, value in parameters.items() if value != book.parameters[name]}
     values = {name: repr(value) for name, value in parameters.items()}
     key = digest([book.sources, inputs, values, PROFILES[profile].encoder])
-    return Task(book, folder, changed, key)
+    reads = book.own_profile == profile == RECORDED
+    return Task(book, folder, changed, key, reads, data_digest() if reads else None)
 
 
 def inputs_digest() -> str:
@@ -66,6 +73,20 @@ def inputs_digest() -> str:
     files = [ROOT / "requirements.txt", *(ROOT / "trinity_core").rglob("*.py"), *DATA.rglob("*")]
     files = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
     return digest([[str(file.relative_to(ROOT)), file_digest(file)] for file in files])
+
+
+def data_digest() -> str | None:
+    """A digest of names and contents of the recorded files in `TRINITY_DATA`; None where that is not set."""
+    named = os.environ.get(DATA_VARIABLE)
+    if not named:
+        return None
+    root = Path(os.path.abspath(os.path.expanduser(named)))
+    files = sorted(file for folder in DATA_FOLDERS for file in (root / folder).rglob("*") if file.is_file())
+    files = [file for file in files if file.suffix.lower() in DATA_SUFFIXES and not file.name.startswith(".")]
+    try:
+        return digest([[str(file.relative_to(root)), file_digest(file)] for file in files])
+    except OSError as error:
+        raise NotebookError(f"{DATA_VARIABLE}: cannot read {error.filename} ({error.strerror})") from None
 
 
 def file_digest(path: Path) -> str:
@@ -86,17 +107,31 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def up_to_date(task: Task) -> bool:
-    """True where the results were made under the task's key and each of their files is as it was written."""
+    """True where the results were made under the task's key and each of their files is as it was written.
+
+    Recorded files that cannot be compared, because `TRINITY_DATA` is not set, count as the same.
+    """
     record = read_record(task.results)
+    same_data = record.get("data") == task.data or needs_data(task)
     try:
-        return record.get("key") == task.key and all(
-            (task.results / name).is_file() and file_digest(task.results / name) == value
-            for name, value in record["files"].items()
+        return (
+            record.get("key") == task.key
+            and same_data
+            and all(
+                (task.results / name).is_file() and file_digest(task.results / name) == value
+                for name, value in record["files"].items()
+            )
         )
     except OSError:  # a file that cannot be read is not as it was written
         return False
 
 
+def needs_data(task: Task) -> bool:
+    """Whether the results were made with recorded files that are not here now, so that a run could only undo them."""
+    return task.reads_data and task.data is None and read_record(task.results).get("data") is not None
+
+
+UNSEEN = f"made with recorded files that were not compared, because {DATA_VARIABLE} is not set"
 GONE = "its notebook is no longer there, so its claims are left out; remove this folder"
 
 
@@ -122,7 +157,7 @@ def remarks(folder: Path, profile: str) -> dict[str, str]:
         own = {key: repr(value) for key, value in {**task.notebook.parameters, "profile": profile}.items()}
         other = [f"{key} = {value}" for key, value in record.get("parameters", {}).items() if own.get(key) != value]
         if up_to_date(task):
-            said[name] = ""
+            said[name] = UNSEEN if needs_data(task) else ""
         elif other:
             said[name] = f"made with other parameters than the notebook's own: {', '.join(other)}"
         else:
@@ -135,6 +170,7 @@ def finish(task: Task, started: float, seconds: float) -> None:
     files = sorted(file for file in task.staging.rglob("*") if file.is_file())
     record = {
         "key": task.key,
+        "data": task.data,
         "profile": task.folder.name,
         "encoder": PROFILES[task.folder.name].encoder,
         "parameters": {name: repr(value) for name, value in {**task.notebook.parameters, **task.changed}.items()},

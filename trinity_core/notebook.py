@@ -13,12 +13,12 @@ import json
 import os
 import signal
 import sys
-import threading
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from trinity_core.console import end_with_parent
 from trinity_core.paths import NOTEBOOKS
 
 
@@ -68,8 +68,13 @@ class Notebook:
                 f"{self.path.name}: its parameters cell may hold `name = literal` alone, {error}; derive values later"
             ) from None
         if not isinstance(parameters.get("profile"), str):
-            raise NotebookError(f"{self.path.name}: its parameters cell needs a line like profile = \"offline\"")
+            raise NotebookError(f'{self.path.name}: its parameters cell needs a line like profile = "offline"')
         return parameters
+
+    @property
+    def own_profile(self) -> str:
+        """The profile that the notebook names itself: the one whose outputs are committed."""
+        return self.parameters["profile"]
 
     @property
     def sources(self) -> str:
@@ -181,17 +186,12 @@ def main(arguments: list[str]) -> int:
     def report(message: dict[str, Any]) -> None:
         print(json.dumps(message), file=messages, flush=True)
 
-    def end_with_runner() -> None:
-        while os.read(0, 4096):  # not sys.stdin: a thread inside it would hold its lock when the process ends
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt  # nbclient then shuts the kernel down on the way out
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the runner's to handle
     signal.signal(signal.SIGTERM, stop)
-    threading.Thread(target=end_with_runner, daemon=True).start()
+    end_with_parent()
     try:
         return 0 if execute(Path(source), Path(copy), json.loads(parameters), report) else 1
     except KeyboardInterrupt:

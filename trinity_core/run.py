@@ -8,7 +8,6 @@ Only the standard library is imported here: arguments are checked before any env
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import json
 import os
@@ -22,12 +21,13 @@ from typing import Any
 
 from trinity_core import env, freshness
 from trinity_core.console import run_command
-from trinity_core.execution import elapsed, execute_all
-from trinity_core.notebook import Notebook, NotebookError, discover
-from trinity_core.paths import NOTEBOOKS, ROOT, results_root, write_atomic
-from trinity_core.profiles import PROFILES
+from trinity_core.execution import elapsed, execute_all, run_visibly
+from trinity_core.notebook import Notebook, NotebookError
+from trinity_core.paths import NOTEBOOKS, ROOT, write_atomic
+from trinity_core.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED
+from trinity_core.run_options import build_parser, choose, parse
 
-DEFAULT_PROFILE = "offline"
+ENCODE = ("trinity_core.recorded", "--encode")  # every hidden state that notebooks on recorded LLMs read
 REPORT_FILES = ("claims.json", "REPORT.md", "index.html")
 REPORT_KEY = ".report"  # a digest of what the report was made from
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -78,127 +78,6 @@ def _stop(number: int, _: Any) -> None:
     raise Stopped(number)
 
 
-# --- arguments ---
-
-
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="run_all.sh",
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Runs the notebooks in order and writes results/<profile>/. What is up to date is not run again.",
-        epilog="profiles:\n" + "\n".join(f"  {p.name:9} {p.purpose} (encoder {p.encoder})" for p in PROFILES.values()),
-    )
-    add = parser.add_argument
-    add("--profile", metavar="NAME", help=f"one of {', '.join(PROFILES)} (default {DEFAULT_PROFILE})")
-    add("--only", metavar="LIST", help="these notebooks alone, by number or name: 00,02 or 02_separability")
-    add("--param", metavar="NAME=VALUE", action="append", help="another value for a parameter; a Python literal")
-    add("--out", metavar="DIR", help="the folder for results in place of results/")
-    add("--force", action="store_true", help="run also what is up to date")
-    add("--jobs", metavar="N", help="notebooks run at once (default 1)")
-    add("--update", action="store_true", help="for maintainers: then copy the executed notebooks over notebooks/")
-    actions = parser.add_mutually_exclusive_group()
-    add = actions.add_argument
-    add("--list", action="store_true", help="number, name, title, state and last duration of each notebook")
-    add("--setup", action="store_true", help="set up the environment, nothing else")
-    add("--lab", action="store_true", help="open JupyterLab in notebooks/; what follows -- goes to it")
-    add("--test", action="store_true", help="run every test; what follows -- goes to pytest")
-    return parser
-
-
-def parse(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The options, checked; whatever cannot be meant ends the program with status 2 and names the value."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    options = parser.parse_args(arguments[:at])
-    options.rest = rest = arguments[at + 1 :]
-    action = next((f"--{name}" for name in ("list", "setup", "lab", "test") if getattr(options, name)), None)
-    if rest and action not in ("--lab", "--test"):
-        parser.error(f"arguments after -- go with --lab or --test: {' '.join(rest)}")
-    taken = ("profile", "only", "out") if action == "--list" else ()
-    for name in ("profile", "only", "param", "out", "force", "jobs", "update"):
-        if action and name not in taken and getattr(options, name):
-            parser.error(f"--{name} does not go with {action}")
-    options.profile = DEFAULT_PROFILE if options.profile is None else options.profile
-    if options.profile not in PROFILES:
-        parser.error(f"unknown profile {options.profile!r}; choose one of {', '.join(PROFILES)}")
-    if options.update and (options.profile != DEFAULT_PROFILE or options.param):
-        parser.error(f"--update needs profile {DEFAULT_PROFILE} and the notebooks' own parameters")
-    jobs = "1" if options.jobs is None else options.jobs
-    if not jobs.isdecimal() or int(jobs) < 1:
-        parser.error(f"--jobs {jobs}: give a whole number from 1")
-    options.jobs = int(jobs)
-    if options.out is not None:
-        if not options.out:
-            parser.error("--out '': name a folder")
-        os.environ["TRINITY_RESULTS"] = os.path.abspath(os.path.expanduser(options.out))
-    said = f"--out {options.out}" if options.out is not None else "TRINITY_RESULTS"
-    try:
-        options.root = results_root()
-        options.folder = options.root / options.profile
-        for folder in (options.folder, *options.folder.parents):
-            if folder.exists() and not folder.is_dir():
-                parser.error(f"{said}: {folder} is not a folder")
-    except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be looked into, no such home
-        parser.error(f"{said}: {getattr(error, 'strerror', None) or error}")
-    options.changes = {}
-    for text in options.param or []:
-        name, _, value = text.partition("=")
-        name = name.strip()
-        try:
-            literal = ast.literal_eval(value)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            parser.error(f"--param {text}: write NAME=VALUE with a Python literal, such as seed=7 or \"name='text'\"")
-        if name == "profile":
-            parser.error(f"--param {text}: use --profile")
-        if name in options.changes:
-            parser.error(f"--param {text}: {name} is given twice; give it once")
-        if not plain(literal):
-            parser.error(f"--param {text}: give numbers, texts, lists of them, or dicts whose keys are texts")
-        options.changes[name] = literal
-    return options
-
-
-def plain(value: Any) -> bool:
-    """Whether JSON, by which values reach a notebook, keeps the value as it is (a tuple arrives as a list)."""
-    if isinstance(value, (list, tuple)):
-        return all(map(plain, value))
-    if isinstance(value, dict):
-        return all(isinstance(key, str) for key in value) and all(map(plain, value.values()))
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def fits(value: Any, default: Any) -> bool:
-    """Whether a parameter whose own value is `default` may be `value`: the same kind, or whole numbers for floats."""
-    kinds = [list if isinstance(one, tuple) else type(one) for one in (value, default)]
-    return default is None or kinds[0] is kinds[1] or kinds == [int, float]
-
-
-def choose(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Notebook]:
-    """The notebooks that the options name, their parameters checked."""
-    if options.setup or options.lab or options.test:
-        return []
-    every = discover()
-    chosen = every
-    if options.only is not None:
-        wanted = [word.strip() for word in options.only.split(",")]
-        for word in wanted:
-            if not any(word in (book.name, book.name[:2], book.name[3:]) for book in every):
-                names = ", ".join(book.name for book in every)
-                parser.error(f"--only {options.only}: no notebook {word!r}; choose from {names}")
-        chosen = [book for book in every if {book.name, book.name[:2], book.name[3:]} & set(wanted)]
-    for book in chosen if not options.list else ():  # a list says of each notebook what is wrong with it
-        for name in options.changes.keys() - book.parameters.keys():
-            parser.error(f"--param {name}: {book.name} has no such parameter; it has {', '.join(book.parameters)}")
-        for name, value in options.changes.items():
-            own = book.parameters[name]
-            if not fits(value, own):
-                parser.error(f"--param {name}={value!r}: in {book.name} it is of type {type(own).__name__}, as {own!r}")
-    return chosen
-
-
-# --- actions ---
-
-
 def show_list(notebooks: list[Notebook], options: argparse.Namespace) -> int:
     """One line a notebook."""
     inputs = freshness.inputs_digest()
@@ -215,6 +94,7 @@ def show_list(notebooks: list[Notebook], options: argparse.Namespace) -> int:
         seconds = f"{record['seconds']:.0f} s" if "seconds" in record else "-"
         print(f"{book.name[:2]}  {book.name[3:]:28} {state:12} {seconds:>7}  {title}")
     tell_unnumbered()
+    tell_data(options)
     return 0
 
 
@@ -223,6 +103,17 @@ def tell_unnumbered() -> None:
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if not path.match("[0-9][0-9]_*.ipynb"):
             print(f"left out: {NOTEBOOKS.name}/{path.name} (its name is not NN_name.ipynb)", flush=True)
+
+
+def tell_data(options: argparse.Namespace) -> None:
+    """Says which notebooks go without recorded LLMs' files where these are asked for and not named."""
+    if options.profile != RECORDED or os.environ.get(DATA_VARIABLE):
+        return
+    print(
+        f"{DATA_VARIABLE} is not set: notebooks on recorded LLMs end after one line, and results made with their files "
+        f"are left as they are, uncompared. The files are published at {PUBLISHED}.",
+        flush=True,
+    )
 
 
 def hand_over(options: argparse.Namespace) -> int:
@@ -248,20 +139,46 @@ def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
 
     print(sandbox_status(), flush=True)
     tell_unnumbered()
+    tell_data(options)
     freshness.recover(options.folder)
     inputs = freshness.inputs_digest()
     tasks = [freshness.make_task(book, options.folder, profile.name, options.changes, inputs) for book in notebooks]
     due = [task for task in tasks if options.force or not freshness.up_to_date(task)]
-    failed = execute_all(due, options.jobs, kernel_environment(options))
+    kept = [] if options.force else [task for task in due if freshness.needs_data(task)]
+    for task in kept:
+        print(f"{task.name}: out of date, and left as it is: it was made with {DATA_VARIABLE}, which is not set")
+    due = [task for task in due if task not in kept]
+    failed = encode_ahead([task.name for task in due if task.data is not None], options)
+    failed += execute_all([task for task in due if task.name not in failed], options.jobs, kernel_environment(options))
     report = make_report(options)
     if options.update and not failed:
-        for task in tasks:
+        own = [task for task in tasks if task.notebook.own_profile == options.profile]
+        for task in own:
             write_atomic(task.notebook.path, (task.results / task.notebook.path.name).read_bytes())
-        print(f"{len(tasks)} executed notebooks copied to {NOTEBOOKS.name}/")
+        others = [task.name for task in tasks if task not in own]
+        rest = f"; not {', '.join(others)}, committed from another profile" if others else ""
+        print(f"{len(own)} executed notebooks copied to {NOTEBOOKS.name}/{rest}")
     names = f" ({', '.join(failed)})" if failed else ""
-    counts = f"{len(due) - len(failed)} run, {len(tasks) - len(due)} up to date, {len(failed)} failed{names}"
+    current = len(tasks) - len(due) - len(kept)
+    counts = f"{len(due) - len(failed)} run, {current} up to date, {len(failed)} failed{names}"
     print(f"{counts}, {elapsed(time.monotonic() - began)}")
     return 1 if failed or not report else 0
+
+
+def encode_ahead(names: list[str], options: argparse.Namespace) -> list[str]:
+    """Encodes, in sight, what these notebooks read, so that they run warm; returns those that now cannot run."""
+    if not names:
+        return []
+    print(f"Encoding what {', '.join(names)} read", flush=True)
+    environment = kernel_environment(options)
+    for name in ("TQDM_DISABLE", "OMP_NUM_THREADS"):  # a bar, and every core: no notebook runs beside it
+        environment.pop(name, None)
+        environment |= {name: os.environ[name]} if name in os.environ else {}
+    status = run_visibly(environment, *ENCODE)
+    if not status:
+        return []
+    print(f"The encoding failed with status {status}; not run: {', '.join(names)}", flush=True)
+    return names
 
 
 def kernel_environment(options: argparse.Namespace) -> dict[str, str]:

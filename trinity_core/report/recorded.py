@@ -37,8 +37,8 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
     """The folder of recorded files, or None after one printed line: then what stands below does nothing.
 
     `claims`: what `results.claim` takes of each claim that this notebook would judge, without `ours` (`id`,
-    `statement`, `source`; where they are known `paper`, `unit`, `relation`). Call it last in its cell, the rest of which
-    runs on in any case. RecordedError where `TRINITY_DATA` names no folder.
+    `statement`, `source`; where they are known `paper`, `unit`, `relation`). Call it last in its cell, the rest
+    of which runs on in any case. RecordedError where `TRINITY_DATA` names no folder.
     """
     gate = _gate()
     if gate is not None:
