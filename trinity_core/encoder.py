@@ -28,13 +28,13 @@ from trinity_core.encoder_cache import StateCache
 from trinity_core.encoder_input import Text, as_messages, content_key
 from trinity_core.encoder_prefix import PrefixStore, run_model
 from trinity_core.paths import cache_dir
+from trinity_core.progress import progress
 from trinity_core.slm import ModelSource, find_model, load_body, load_config, load_tokenizer
 
 POSITIONS = ("penultimate", "last", "mean")
 INPUT_FORMATS = ("raw", "chat")
 DTYPES = ("float32", "bfloat16")
 BATCH_TOKENS = 1024  # larger batches gain nothing on two cores and cost memory
-PROGRESS_FROM = 3000  # tokens: about five seconds, below which a bar only flickers
 
 
 @dataclass
@@ -328,11 +328,3 @@ def length_sorted_batches(lengths: Mapping[bytes, int]) -> Iterator[list[bytes]]
         batch.append(key)
     if batch:
         yield batch
-
-
-def progress(tokens: int, description: str) -> Any:
-    """A bar over tokens on standard error, gone when done; none for work of a few seconds or with TQDM_DISABLE=1."""
-    from tqdm import tqdm
-
-    hidden = {"disable": True} if tokens < PROGRESS_FROM else {}
-    return tqdm(total=tokens, desc=description, unit="tok", leave=False, mininterval=0.5, **hidden)
