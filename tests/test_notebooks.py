@@ -1,5 +1,7 @@
 """Every committed notebook runs again with the same outputs, and none can pass without being compared.
 
+Those on recorded LLMs are compared where `TRINITY_DATA` names the files; everywhere they must end well without them.
+
 nbval compares only cells that were executed before they were committed, so a notebook stored without outputs would
 pass it (and so would one whose cells are all marked to be skipped). `unchecked` closes that gap.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
 import os
 import re
 import statistics
@@ -19,10 +22,13 @@ import nbformat
 import pytest
 
 from trinity_core import env
-from trinity_core.notebook import Notebook
+from trinity_core.notebook import Notebook, execute
 from trinity_core.paths import NOTEBOOKS, ROOT
+from trinity_core.profiles import DATA_VARIABLE, RECORDED
 
 COMMITTED = sorted(path for path in NOTEBOOKS.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+ON_RECORDED = [path for path in COMMITTED if Notebook(path).own_profile == RECORDED]
+NOT_RUN = "Not run: "  # how `open_recorded` begins its one line
 IGNORE = "nbval-ignore-output"
 COMPARED = {"text/plain", "text/html", "text/markdown"}  # nbval skips images
 TIMES = {"execution", "papermill"}  # ./run_all.sh --update leaves them out
@@ -78,6 +84,7 @@ def against_the_house_rules(path: Path) -> list[str]:
     cells = code_cells(book)
     lines = [len(cell.source.splitlines()) for cell in cells]
     text = "\n".join(cell.source for cell in book.cells if cell.cell_type == "markdown")
+    opening = [cell.source for cell in cells if "open_recorded(" in cell.source]
     rules = {
         "is named NN_snake.ipynb": re.fullmatch(r"\d\d_[a-z0-9_]+\.ipynb", path.name),
         "has 15 to 30 code cells": 15 <= len(cells) <= 30,
@@ -87,7 +94,14 @@ def against_the_house_rules(path: Path) -> list[str]:
         "has numbered sections": re.search(r"^## 1\. ", text, re.M),
         "has the section Paper against ours": re.search(r"^## Paper against ours$", text, re.M),
         "has the section Exercises": re.search(r"^## Exercises$", text, re.M),
-        "is committed from profile offline": Notebook(path).parameters["profile"] == "offline",
+        "is committed from profile recorded where it opens recorded files, else from offline": (
+            Notebook(path).own_profile == (RECORDED if opening else "offline")
+        ),
+        "opens recorded files once, last in its cell": not opening
+        or (len(opening) == 1 and "open_recorded(" in ast.unparse(ast.parse(opening[0]).body[-1])),
+        "stores what it shows with recorded files": not any(
+            output_text(output).startswith(NOT_RUN) for cell in cells for output in cell.outputs
+        ),
         "has its parameters in the first code cell": "parameters" in cells[0].metadata.get("tags", []),
         "ends with results.write()": cells[-1].source.rstrip().splitlines()[-1].startswith("results.write("),
         "runs on the kernel python3": book.metadata.kernelspec.name == "python3",
@@ -127,9 +141,34 @@ def test_notebook_keeps_the_house_rules(path):
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
 def test_notebook_runs_again_with_the_same_outputs(path):
+    if path in ON_RECORDED:
+        if not os.environ.get(DATA_VARIABLE):
+            pytest.skip(f"{DATA_VARIABLE} is not set")
+        encode = [sys.executable, "-m", "trinity_core.recorded", "--encode"]  # a cell would run out of time over it
+        subprocess.run(encode, env={**os.environ, "PYTHONPATH": env.python_path()}, check=True)
     status, printed = nbval(path)
     assert status == 0, printed
     assert f"{len(code_cells(nbformat.read(path, as_version=4)))} passed" in printed, printed
+
+
+@pytest.mark.parametrize("profile", [RECORDED, "offline"])
+@pytest.mark.parametrize("path", ON_RECORDED, ids=lambda path: path.stem)
+def test_notebook_on_recorded_llms_ends_with_one_line_without_them(path, profile, tmp_path, monkeypatch):
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    monkeypatch.setenv("PYTHONPATH", env.python_path())
+    monkeypatch.setenv("TRINITY_RESULTS", str(tmp_path))
+    messages = []
+    changed = {"profile": profile} if profile != RECORDED else {}
+    assert execute(path, tmp_path / path.name, changed, messages.append), messages[-1]
+    book = nbformat.read(tmp_path / path.name, as_version=4)
+    shown = [output for cell in code_cells(book) for output in cell.outputs]
+    assert len(shown) == 1, shown
+    line = output_text(shown[0])
+    assert line.startswith(NOT_RUN) and line.count("\n") == 1
+    assert all(words in line for words in (DATA_VARIABLE, "shuhao02/RouterDC", "lm-sys/RouteLLM", "data/README.md"))
+    claims = json.loads((tmp_path / profile / path.stem / "claims.json").read_text(encoding="utf-8"))["claims"]
+    assert claims and {claim["verdict"] for claim in claims} == {"not testable here"}
 
 
 # --- the checks themselves, on a small notebook ---

@@ -16,7 +16,7 @@ import nbformat
 import psutil
 import pytest
 
-from trinity_core import freshness, paths, run
+from trinity_core import freshness, paths, run, run_options
 from trinity_core.notebook import Notebook, NotebookError, discover, execute
 from trinity_core.paths import ROOT
 
@@ -184,11 +184,11 @@ def test_parameters_are_read_as_values(tmp_path):
 
 def test_parameters_take_values_of_their_own_kind():
     for value, default in ((7, 42), (1, 0.5), ("b", "a"), ([1], (1, 2)), ("any", None), (False, True), ({"a": 1}, {})):
-        assert run.fits(value, default) and run.plain(value)
+        assert run_options.fits(value, default) and run_options.plain(value)
     for value, default in ((7.5, 42), ("7", 7), (True, 1), (None, 1), ([1], 1), (0.5, True)):
-        assert not run.fits(value, default)
+        assert not run_options.fits(value, default)
     for value in ({1}, b"x", 1j, ..., [{2: 3}]):
-        assert not run.plain(value)
+        assert not run_options.plain(value)
 
 
 def test_misnamed_notebooks_are_told(project):

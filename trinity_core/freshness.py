@@ -23,11 +23,10 @@ from typing import Any, Iterator
 
 from trinity_core.notebook import Notebook, NotebookError, digest, discover
 from trinity_core.paths import DATA, ROOT, write_atomic
-from trinity_core.profiles import DATA_VARIABLE, PROFILES, RECORDED
+from trinity_core.profiles import DATA_FOLDERS, DATA_VARIABLE, PROFILES, RECORDED
 
 RECORD = "run.json"
-DATA_FOLDERS = ("routerdc", "routerbench", "routellm")  # what is read below TRINITY_DATA
-DATA_SUFFIXES = (".json", ".csv")
+DATA_SUFFIXES = (".json", ".csv")  # of the recorded files in TRINITY_DATA
 
 
 @dataclass(frozen=True)

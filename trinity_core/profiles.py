@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 RECORDED = "recorded"
 DATA_VARIABLE = "TRINITY_DATA"  # names the folder of recorded files; they are read from there and never shipped
+DATA_FOLDERS = ("routerdc", "routerbench", "routellm")  # what is read below it
 PUBLISHED = (
     "GitHub: shuhao02/RouterDC (datasets/split2_model7 and datasets/routerbench_zs), "
     "lm-sys/RouteLLM (routellm/evals); data/README.md says more"

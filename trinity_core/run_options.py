@@ -10,10 +10,9 @@ import ast
 import os
 from typing import Any
 
-from trinity_core.freshness import DATA_FOLDERS
 from trinity_core.notebook import Notebook, discover
 from trinity_core.paths import results_root
-from trinity_core.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED
+from trinity_core.profiles import DATA_FOLDERS, DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED
 
 DEFAULT_PROFILE = "offline"
 COMMITTED_PROFILES = (DEFAULT_PROFILE, RECORDED)  # each notebook's outputs are committed from one of them: its own
