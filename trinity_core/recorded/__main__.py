@@ -27,6 +27,17 @@ told apart by what they hold: RouterDC (JSON), RouterBench (CSV) and RouteLLM (C
 any benchmark; its name is the file's without train, test, val, dev or responses. data/README.md says where files are
 published."""
 EXAMPLES = """\
+methods:
+  sep-cma-es           the paper's: a linear head on the question's hidden state, evolved on scores of one choice each
+  sft                  the same head, taught which LLM did best on questions whose scores it may ask for
+  reinforce            the same head, by policy gradients
+  random-search        the same head, the best of many drawn
+  routerdc             a contrastive router (RouterDC) that reads all training scores
+  knn                  the LLM that does best on the nearest training questions
+  best-single          the LLM that does best on the training files, for every question
+  per-benchmark-best   the LLM that does best on the training file of the question's benchmark, which it is told
+The first four take --budget; the two last train nothing.
+
 examples:
   python -m trinity_core.recorded --inspect data/routerdc            every .json and .csv file of a folder
   python -m trinity_core.recorded --inspect mmlu_test.json gsm8k-test.json
@@ -81,7 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         "--budget",
         type=_whole,
         metavar="N",
-        help=f"atomic evaluations of a training, 1 or more (default: the paper's, {DEFAULTS['budget']})",
+        help="recorded scores that a training of the first four methods may read, 1 or more (default: the paper's, "
+        f"{DEFAULTS['budget']})",
     )
     how.add_argument(
         "--encoder",
@@ -195,10 +207,12 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _encode(options: argparse.Namespace) -> int:
-    from trinity_core.recorded.states import encode_all
     from trinity_core.recorded.tables import data_dir
 
-    encode_all(data_dir(options.data_dir))
+    folder = data_dir(options.data_dir)
+    from trinity_core.recorded.states import encode_all
+
+    encode_all(folder)
     return 0
 
 

@@ -110,7 +110,7 @@ def _elements(path: Path, text: str) -> Iterator[tuple[int, int, Any]]:
         closed = text[at] == "]"
         at = at if closed else _skip(text, at + 1)
     if rest := text[at + 1 :].strip():
-        raise refused(f"{shown(rest[:20])} follows the end of the list", at + 1)
+        raise refused(f"{shown(rest[:20])} follows the end of the list", _skip(text, at + 1))
 
 
 def _skip(text: str, at: int) -> int:
