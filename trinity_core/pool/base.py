@@ -33,6 +33,7 @@ KINDS = {
     "simulated": "trinity_core.pool.simulated",
     "slm": "trinity_core.pool.slm",
     "litellm": "trinity_core.pool.llm",
+    "recorded": "trinity_core.pool.recorded",
 }
 AGENT_KEYS = ("name", "model", "parameters", "description", "price_per_million")
 SECRET_NAME = re.compile(r"api[_-]?key|secret|password|authori[sz]ation|bearer|credential|(^|[_-])token$", re.I)
@@ -75,20 +76,14 @@ class Pool(Protocol):
 def load_pool(name_or_path: str | Path, **settings: Any) -> Pool:
     """The pool of a file: `data/pools/<name>.yaml`, or any path to a .yaml file.
 
-    `settings` go to the pool's kind (`questions=` for the simulated pool, `budget=`, `cache=` for litellm ...).
+    `settings` go to the pool's kind (`questions=` for the simulated pool, `budget=`, `cache=` for litellm, `data=` and
+    `says=` for recorded answers ...).
     PoolError names what is wrong with the file or a setting.
     """
     config = read_config(find_config(name_or_path))
     kind = config.pop("kind", None)
-    if kind == "recorded":
-        raise PoolError(
-            f"{name_or_path}: a recorded pool replays public files of LLM answers, and its readers come with the "
-            "profile `recorded`, which this version does not hold. It will need TRINITY_DATA (or --data-dir) to name a "
-            "folder with routerdc/, routerbench/ or routellm/ (data/README.md says where each is published). Until "
-            "then use kind simulated, slm or litellm"
-        )
     if kind not in KINDS:
-        raise PoolError(f"{name_or_path}: unknown kind {kind!r}; choose one of {', '.join((*KINDS, 'recorded'))}")
+        raise PoolError(f"{name_or_path}: unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
     try:
         return importlib.import_module(KINDS[kind]).build(config, **settings)
     except PoolError as error:
