@@ -188,7 +188,7 @@ def _inspect(options: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     if options.json and not wrong:
         report = {"evidence": "recorded", "files": [inspect.summary(table) for table in tables], "means": together}
-        write_atomic(Path(options.json), json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        write_atomic(Path(options.json), json.dumps(report, indent=1) + "\n")
     return 2 if wrong else 0
 
 
@@ -217,5 +217,5 @@ def _encode(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names may pass the terminal's letters
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # for terminals with few letters
     run_command(main)
