@@ -96,11 +96,14 @@ def evaluate(
     return Evaluation(method, test, np.array(chosen), parameters, spent, time.perf_counter() - began)
 
 
-def make_task(data: RoutingData) -> Any:
-    """The single-step task of `training.train` on these questions, benchmarks sampled equally often."""
+def make_task(data: RoutingData, *, sampling: str = "stratified", start: np.ndarray | None = None) -> Any:
+    """The single-step task of `training.train` on these questions; stratified: benchmarks are met equally often.
+
+    `start`: the weights (L d,) to start from (None: 0).
+    """
     from trinity_core.training.task import Task
 
-    return Task(RoutingWorld(data), AgentHead(len(data.agents), data.states.shape[1]), "stratified")
+    return Task(RoutingWorld(data), AgentHead(len(data.agents), data.states.shape[1], start), sampling)
 
 
 def _learn(

@@ -1,13 +1,14 @@
 """What a router learns from the whole score table: every LLM's score on every training question, no exploration.
 
-z = W x, x: the standardised states and a constant 1. With question weights w_i (benchmarks count alike), S = the
-(weighted) scores and |W|^2 without the constant's column:
+z = W x, x: the standardised states, about LENGTH long, and a constant 1. With rewards r_ia and question weights w_i
+(benchmarks count alike):
 
     expected reward   max  sum_i w_i sum_a softmax(z_i)_a r_ia  -  penalty |W|^2     (the first term is J at K = 1)
     likelihood        max  sum_i w_i log softmax(z_i)_(l_i), averaged over the best LLMs l_i  -  penalty |W|^2
     regression        min  sum_i w_i sum_a (z_ia - (r_ia - mean_b r_ib))^2  +  penalty |W|^2
 
-Standardising is linear, so it is folded into W and a bias afterwards: the trained router is L (d + 1) numbers.
+Standardising is linear, so it is folded into W and a bias afterwards: the trained router is L (d + 1) numbers. The
+expected reward is not concave: from W = 0, shorter x end in a lower maximum (LENGTH was found by cross-validation).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from trinity_core.heads import softmax
 
 OBJECTIVES = ("expected reward", "likelihood", "regression")
 ITERATIONS = 150
+LENGTH = 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ def fit(
     weights = weights / weights.sum()
     mean = weights @ states
     scale = np.sqrt(weights @ (states - mean) ** 2)
-    scale = np.where(scale > 0, scale, 1.0) * np.sqrt(states.shape[1])
+    scale = np.where(scale > 0, scale, 1.0) * np.sqrt(states.shape[1]) / LENGTH
     x = np.hstack([(states - mean) / scale, np.ones((len(states), 1))])
     W = _regression(x, rewards, weights, penalty) if objective == "regression" else None
     if W is None:
@@ -75,8 +77,7 @@ def fit(
 
 def _regression(x: np.ndarray, rewards: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray:
     gram = (x * weights[:, None]).T @ x
-    gram[np.diag_indices(len(gram) - 1)] += penalty
-    gram[-1, -1] += 1e-9
+    gram[np.diag_indices(len(gram))] += penalty
     targets = rewards - rewards.mean(axis=1, keepdims=True)
     return np.linalg.solve(gram, (x * weights[:, None]).T @ targets).T
 
@@ -95,10 +96,8 @@ def _ascend(x: np.ndarray, targets: np.ndarray, weights: np.ndarray, penalty: fl
         else:
             value = (pi * targets).sum(axis=1)
             by_logits = pi * (targets - value[:, None])
-        held = W.copy()
-        held[:, -1] = 0.0  # the constant's column is not penalised
-        gradient = (by_logits * weights[:, None]).T @ x - 2 * penalty * held
-        return -(weights @ value - penalty * (held**2).sum()), -gradient.ravel()
+        gradient = (by_logits * weights[:, None]).T @ x - 2 * penalty * W
+        return -(weights @ value - penalty * (W**2).sum()), -gradient.ravel()
 
     found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
     return found.x.reshape(shape)

@@ -75,15 +75,24 @@ def gather(tables: Sequence[RecordedTable], states: Sequence[np.ndarray]) -> Rou
     return RoutingData(tables[0].agents, tuple(ids), *arrays)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AgentHead(Head):
-    """z = W h with W (L, d) for a single step; the three role logits, which nothing reads, are 0."""
+    """z = W h with W (L, d) for a single step; the three role logits, which nothing reads, are 0.
+
+    `start`: the weights (L d,) that training starts from, where that is not 0.
+    """
+
+    start: np.ndarray | None = None
 
     name = "linear"
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {"W": (self.n_agents, self.d)}
+
+    def initial(self, generator: np.random.Generator) -> np.ndarray:
+        """Where training starts: `start`, or zeros."""
+        return super().initial(generator) if self.start is None else np.array(self.start, np.float64)
 
     def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray:
         logits = states @ np.swapaxes(arrays["W"], -1, -2)

@@ -8,6 +8,7 @@ differ between processors, mostly do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
 
 DTYPE = "bfloat16"
+DEPTHS = (0.2, 0.5, 0.8, 1.0)  # of the layers that are compared
+POSITIONS = ("penultimate", "last", "mean")
 
 
 def load_reader(name: str = "smollm2-135m", *, layer: int = -1, position: str = "penultimate") -> Encoder:
@@ -28,3 +31,38 @@ def load_reader(name: str = "smollm2-135m", *, layer: int = -1, position: str = 
 def states(encoder: Encoder, texts: Sequence[str]) -> np.ndarray:
     """Hidden states (n, d), float64, of questions as an encoder of `load_reader` reads them."""
     return encoder.encode(texts).astype(np.float16).astype(np.float64)
+
+
+def layers_of(encoder: Encoder) -> tuple[int, ...]:
+    """The layers that are compared: 6, 15, 24 and 30 of thirty."""
+    return tuple(dict.fromkeys(max(1, round(depth * encoder.n_layers)) for depth in DEPTHS))
+
+
+def grid(encoder: Encoder, texts: Sequence[str]) -> dict[tuple[int, str], np.ndarray]:
+    """States (n, d), float16, by (layer, position): all that is compared, from one forward pass."""
+    layers = layers_of(encoder)
+    found = encoder.encode_grid(texts, layers, POSITIONS).astype(np.float16)
+    return {(layer, position): found[:, i, j] for i, layer in enumerate(layers) for j, position in enumerate(POSITIONS)}
+
+
+def encode_all(data: Path) -> None:
+    """Encodes what the notebooks on recorded LLMs read of the folder `data`, with a bar over the tokens that are left.
+
+    Kept batch by batch: a stopped run goes on where it was. RecordedError names a file that cannot be read.
+    """
+    from trinity_core.recorded.tables import read_tables
+
+    reader = load_reader()
+    tables = [*read_tables(split_files(data, "train")), *read_tables(split_files(data, "test"))]
+    grid(reader, [text for table in tables for text in table.questions])
+    encoded, known = reader.stats.tokens_encoded, reader.stats.tokens_saved
+    print(f"Hidden states of {data}: {encoded:,} tokens encoded now, {known:,} known")
+
+
+def split_files(data: Path, split: str) -> list[Path]:
+    """RouterDC's files of a split, in the order of its table: benchmarks that it does not name come last."""
+    order = ("mmlu", "gsm8k", "cmmlu", "arc_challenge", "humaneval")
+    found = sorted((data / "routerdc").glob(f"*{split}.json"))
+    names = [path.stem.removesuffix(split).rstrip("-_") for path in found]
+    place = {path: order.index(name) if name in order else len(order) for path, name in zip(found, names, strict=True)}
+    return sorted(found, key=lambda path: (place[path], path.name))

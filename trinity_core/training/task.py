@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,15 +101,19 @@ class Task:
 
     def _stratified(self, rollouts: int, generator: np.random.Generator) -> np.ndarray:
         """(rollouts,): every family equally often, the remainder drawn; within a family without repeats if possible."""
-        families = np.array([question.family for question in self.world.questions])
-        names = list(dict.fromkeys(families.tolist()))
-        share, rest = divmod(rollouts, len(names))
-        extra = generator.permutation(len(names))[:rest]
+        share, rest = divmod(rollouts, len(self._members))
+        extra = generator.permutation(len(self._members))[:rest]
         picks = []
-        for place, name in enumerate(names):
-            members, wanted = np.flatnonzero(families == name), share + (place in extra)
+        for place, members in enumerate(self._members):
+            wanted = share + (place in extra)
             picks.append(generator.choice(members, wanted, replace=wanted > len(members)))
         return np.concatenate(picks)
+
+    @cached_property
+    def _members(self) -> list[np.ndarray]:
+        """The questions of each family, families in order of appearance."""
+        families = np.array([question.family for question in self.world.questions])
+        return [np.flatnonzero(families == name) for name in dict.fromkeys(families.tolist())]
 
     def play(self, thetas: np.ndarray, questions: np.ndarray, replicates: np.ndarray, mode: str | None = None) -> Plays:
         """The rollouts of candidates `thetas` (lambda, n); see `SimulatedWorld.play`."""

@@ -1,0 +1,201 @@
+"""Routing real LLMs by their recorded scores (notebook 16): what is compared, its tables, and the claims.
+
+Everything is scored on RouterDC's test files by the accuracy rule of each file; a mean counts benchmarks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from trinity_core.analysis.intervals import Estimate, by_family, mean_interval, paired_difference
+from trinity_core.recorded.experiments import Outcome, Run
+from trinity_core.recorded.routing import RoutingData
+from trinity_core.training.learners import Reinforce, SepCmaEs
+from trinity_core.training.sft import Sft
+
+_FIGURE3 = {"source": "TRINITY v3, Figure 3", "unit": "points", "relation": "greater", "stand_in": True}
+_TABLE4 = {"source": "TRINITY v3, Table 4", "unit": "points", "relation": "greater", "stand_in": True}
+_TABLE1 = {"source": "RouterDC, Table 1", "unit": "%", "stand_in": True}
+_DEFINITION = {"source": "TRINITY v3, Definition 1", "unit": "share", "relation": "greater", "stand_in": True}
+BENCHMARKS = {"mmlu": "mmlu", "gsm8k": "gsm8k", "cmmlu": "cmmlu", "arc_challenge": "arc_c", "humaneval": "humaneval"}
+
+CLAIMS: dict[str, dict[str, Any]] = {
+    claim["id"]: {"evidence": "recorded", **claim}
+    for claim in (
+        {"id": "16.task-type", "statement": "A linear SVM tells five real benchmarks apart by the hidden state",
+         "source": "TRINITY v3, Figure 12", "unit": "accuracy", "stand_in": True, "evidence": "real-SLM"},
+        *({"id": f"16.routerdc-{name.replace('_', '-')}",
+           "statement": f"RouterDC, re-implemented on frozen states, on {name}", **_TABLE1} for name in BENCHMARKS),
+        {"id": "16.routerdc-average", "statement": "RouterDC, re-implemented on frozen states: average", **_TABLE1},
+        {"id": "16.over-best-single", "statement": "sep-CMA-ES routes better than the best single LLM", **_FIGURE3},
+        {"id": "16.over-routerdc", **_FIGURE3,
+         "statement": "sep-CMA-ES at the paper's budget scores above RouterDC's published average"},
+        *({"id": f"16.lead-over-{name}", **_TABLE4,
+           "statement": f"sep-CMA-ES scores above {label} at the paper's budget, one step"}
+          for name, label in (("random-search", "random search"), ("reinforce", "REINFORCE"), ("sft", "SFT"))),
+        *({"id": f"16.blocks-{measure}", **_DEFINITION,
+           "statement": f"Coupling that blocks by logit spare against random blocks, real rewards ({measure})"}
+          for measure in ("B1", "B2", "B3")),
+        {"id": "16.anchor", "source": "RouterDC, Table 1", "unit": "points", "relation": "greater", "stand_in": True,
+         "statement": "A router of under 20,000 numbers, chosen on training data, scores above RouterDC's average"},
+        {"id": "16.unseen", **_FIGURE3,
+         "statement": "The same router beats the best single LLM on benchmarks that it was not trained on"},
+    )
+}  # fmt: skip
+
+METHODS = {
+    "best single LLM": Run("best-single"),
+    "best LLM of each benchmark": Run("per-benchmark-best"),
+    "nearest neighbours": Run("knn"),
+    "RouterDC (ours)": Run("routerdc"),
+    "sep-CMA-ES": Run("sep-cma-es"),
+    "random search": Run("random-search"),
+    "REINFORCE": Run("reinforce"),
+    "SFT": Run("sft"),
+    "SFT (rate 1e-3)": Run("sft", settings=Sft(rate=1e-3, epochs=30)),
+}
+ONCE = ("best single LLM", "best LLM of each benchmark", "nearest neighbours")  # nothing is drawn
+ON_THE_CURVE = ("sep-CMA-ES", "random search", "REINFORCE")
+
+
+def seeds_of(job: Run, seeds: int) -> list[Run]:
+    """The same run with the seeds 1 to `seeds`."""
+    return [replace(job, seed=seed) for seed in range(1, seeds + 1)]
+
+
+def method_runs(seeds: int) -> dict[str, list[Run]]:
+    """The runs of each method at the paper's budget."""
+    return {name: seeds_of(job, 1 if name in ONCE else seeds) for name, job in METHODS.items()}
+
+
+def curve_runs(seeds: int, budgets: Sequence[int]) -> dict[str, list[Run]]:
+    """One long run a seed of each method on the curve, judged at every budget on the way."""
+    longest = budgets[-1] + 528  # so that the last checkpoint lies within
+    return {
+        name: seeds_of(replace(METHODS[name], budget=longest, checkpoints=tuple(budgets)), seeds)
+        for name in ON_THE_CURVE
+    }
+
+
+def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
+    """What keeps the evolution strategy back: dimension, noise, sigma, and the states that are read."""
+    base = Run("sep-cma-es", budget=budget)
+    generations = budget // (33 * 16)
+    panels = {
+        "Dimension (the states' leading directions)": {
+            **{f"{k} directions": replace(base, components=k) for k in (4, 16, 64)},
+            "all 576": base,
+        },
+        "Noise of a generation": {
+            "16 questions a candidate": base,
+            "the same 16 for all candidates": replace(base, sampling="common"),
+            "64 questions, 4 x the budget": replace(base, budget=4 * budget, settings=SepCmaEs(rollouts=64)),
+            "no noise: every score, each generation": Run("exact sep-cma-es", budget=generations),
+            "no noise, 4 x the generations": Run("exact sep-cma-es", budget=4 * generations),
+        },
+        "Step size, learning rate": {
+            "sigma 0.03 (the paper's)": base,
+            "sigma 0.3": replace(base, settings=SepCmaEs(sigma=0.3)),
+            "REINFORCE, rate 1e-3": Run("reinforce", budget=budget),
+            "REINFORCE, rate 1e-2, with a baseline": Run(
+                "reinforce", budget=budget, settings=Reinforce(rate=1e-2, baseline="family")
+            ),
+        },
+    }
+    return {title: {name: seeds_of(job, seeds) for name, job in panel.items()} for title, panel in panels.items()}
+
+
+def stack(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """(seeds, n_test): the agents that the runs chose."""
+    return np.stack([outcome.chosen for outcome in outcomes])
+
+
+def rewards(data: RoutingData, chosen: np.ndarray) -> np.ndarray:
+    """P(right) (seeds, n) of chosen agents (seeds, n) or (n,)."""
+    return data.right[np.arange(len(data.questions)), np.atleast_2d(chosen)]
+
+
+def estimate(data: RoutingData, chosen: np.ndarray) -> Estimate:
+    """The mean over benchmarks, with its interval."""
+    return mean_interval(rewards(data, chosen), data.families)
+
+
+def percent(value: Estimate) -> tuple[float, tuple[float, float]]:
+    """(value, (low, high)) in percent, two decimals: what a claim takes."""
+    low, high = sorted((round(100 * value.low, 2), round(100 * value.high, 2)))
+    ours = min(max(round(100 * value.value, 2), low), high)
+    return ours, (low, high)
+
+
+def score_table(data: RoutingData, chosen: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """One row a method: accuracy (%) on each benchmark, their average, its interval."""
+    rows = []
+    for name, agents in chosen.items():
+        found = rewards(data, agents)
+        each = {bench: 100 * value.value for bench, value in by_family(found, data.families).items()}
+        value, low, high = (100 * number for number in mean_interval(found, data.families))
+        rows.append({"method": name, **each, "average": value, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def benchmark_intervals(data: RoutingData, chosen: np.ndarray) -> pd.DataFrame:
+    """One method's accuracy on each benchmark with its interval (%)."""
+    found = by_family(rewards(data, chosen), data.families)
+    rows = [(name, *(100 * number for number in value)) for name, value in found.items()]
+    return pd.DataFrame(rows, columns=["benchmark", "accuracy", "low", "high"])
+
+
+def curve(data: RoutingData, outcomes: Sequence[Outcome]) -> pd.DataFrame:
+    """Average (%) with interval at every checkpoint."""
+    rows = []
+    for budget in sorted(outcomes[0].at):
+        value, low, high = (100 * n for n in estimate(data, np.stack([o.at[budget] for o in outcomes])))
+        rows.append((budget, value, low, high))
+    return pd.DataFrame(rows, columns=["evaluations", "average", "low", "high"])
+
+
+def settings_table(data: RoutingData, outcomes: Mapping[str, Sequence[Outcome]]) -> pd.DataFrame:
+    """One row a setting: scores read, average (%) with interval."""
+    rows = [
+        (name, found[0].evaluations, *(100 * n for n in estimate(data, stack(found))))
+        for name, found in outcomes.items()
+    ]
+    return pd.DataFrame(rows, columns=["setting", "scores read", "average", "low", "high"])
+
+
+def shares(data: RoutingData, chosen: np.ndarray) -> np.ndarray:
+    """(benchmarks, L): how often each agent is chosen on the questions of each benchmark."""
+    chosen, names = np.atleast_2d(chosen), dict.fromkeys(data.families.tolist())
+    counts = [np.bincount(chosen[:, data.families == name].ravel(), minlength=len(data.agents)) for name in names]
+    return np.array([count / count.sum() for count in counts])
+
+
+def lead(data: RoutingData, ours: np.ndarray, theirs: np.ndarray) -> Estimate:
+    """The mean difference between two methods on the same questions, with its interval."""
+    return paired_difference(rewards(data, ours), rewards(data, theirs), data.families)
+
+
+def above(value: Estimate, published: float) -> Estimate:
+    """The difference to a published average (in percent): only our side has an interval."""
+    return Estimate(*(number - published / 100 for number in value))
+
+
+def variant_table(train: RoutingData, test: RoutingData, judged: Sequence[Any]) -> pd.DataFrame:
+    """One row a variant, the best in cross-validation first and marked; the chosen one is decided by that alone."""
+    rows = []
+    for one in judged:
+        row: dict[str, Any] = {"variant": one.variant.name, "trained numbers": one.parameters}
+        panels = (("cross-validation", train, one.validated), ("unseen benchmark", train, one.unseen),
+                  ("test", test, one.test))  # fmt: skip
+        for panel, data, chosen in panels:
+            value, low, high = (100 * number for number in estimate(data, chosen))
+            row |= {panel: value, f"{panel} low": low, f"{panel} high": high}
+        rows.append(row)
+    table = pd.DataFrame(rows).sort_values("cross-validation", ascending=False, kind="stable", ignore_index=True)
+    table["chosen"] = np.arange(len(table)) == 0
+    return table

@@ -1,0 +1,133 @@
+"""Better than the anchor: routers of fewer than 20,000 trained numbers, told apart on training questions alone.
+
+A variant says which hidden states are read (layers and positions, side by side), what is maximised and how much large
+weights cost. `cross_validate` judges it in distribution (five folds of the training questions), and
+`leave_one_benchmark_out` on benchmarks that it has not seen; neither reads a test file. All are linear in the states:
+one matrix and a bias, L (d + 1) trained numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trinity_core.recorded.full_information import LinearRouter, fit
+from trinity_core.recorded.routing import RoutingData
+
+LIMIT = 20_000  # trained numbers, the paper's
+FOLDS = 5
+
+Reading = tuple[tuple[int, str], ...]  # (layer, position) pairs whose states stand side by side
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`reading`, and `objective` and `penalty` as in `full_information.fit`."""
+
+    reading: Reading
+    objective: str = "expected reward"
+    penalty: float = 1e-3
+
+    @property
+    def name(self) -> str:
+        """As in "penultimate 15+30; expected reward, 0.001"."""
+        return f"{name_of(self.reading)}; {self.objective}, {self.penalty:g}"
+
+
+def name_of(reading: Reading) -> str:
+    """A reading in words."""
+    places: dict[str, list[str]] = {}
+    for layer, position in reading:
+        places.setdefault(position, []).append(str(layer))
+    return " + ".join(f"{position} {'+'.join(layers)}" for position, layers in places.items())
+
+
+def candidates(layers: tuple[int, ...], positions: tuple[str, ...], middle: int) -> list[Variant]:
+    """What is tried: every layer and position alone; several side by side; at layer `middle` and at the last, each
+    objective and other penalties."""
+    last, token = layers[-1], positions[0]
+    single = [((layer, position),) for position in positions for layer in layers]
+    several: list[Reading] = [
+        ((middle, token), (last, token)),
+        ((middle, token), (middle, "mean")),
+        ((last, token), (last, "mean")),
+        tuple((layer, token) for layer in layers),
+    ]
+    found = [Variant(reading) for reading in [*single, *several]]
+    for layer in (middle, last):
+        reading = ((layer, token),)
+        found += [Variant(reading, penalty=penalty) for penalty in (3e-3, 3e-4)]
+        found += [Variant(reading, "likelihood", 1e-3), Variant(reading, "regression", 0.2)]
+    return found
+
+
+def states_of(grid: Mapping[tuple[int, str], np.ndarray], reading: Reading) -> np.ndarray:
+    """(n, d): the reading's states side by side; `grid` has (n, d) for each (layer, position)."""
+    return np.concatenate([np.asarray(grid[place], np.float64) for place in reading], axis=1)
+
+
+def train(variant: Variant, data: RoutingData) -> LinearRouter:
+    """The variant's router on these questions, read as the variant reads. ValueError beyond LIMIT trained numbers."""
+    size = len(data.agents) * (data.states.shape[1] + 1)
+    if size >= LIMIT:
+        raise ValueError(f"{variant.name}: {size:,} trained numbers; stay below {LIMIT:,}")
+    return fit(data.states, data.right, data.weights, objective=variant.objective, penalty=variant.penalty)
+
+
+def folds(data: RoutingData, seed: int) -> np.ndarray:
+    """(n,) int: the fold of each question, every benchmark spread over all."""
+    draws, fold = np.random.default_rng([seed, 5]), np.empty(len(data.questions), int)
+    for name in dict.fromkeys(data.families.tolist()):
+        members = draws.permutation(np.flatnonzero(data.families == name))
+        fold[members] = np.arange(len(members)) % FOLDS
+    return fold
+
+
+def cross_validate(variant: Variant, data: RoutingData, seed: int) -> np.ndarray:
+    """(n,): the agent that each question gets from a router trained without its fold."""
+    return _held_out(variant, data, folds(data, seed))
+
+
+def leave_one_benchmark_out(variant: Variant, data: RoutingData) -> np.ndarray:
+    """(n,): the agent that each question gets from a router trained without its benchmark."""
+    return _held_out(variant, data, np.unique(data.families, return_inverse=True)[1])
+
+
+def _held_out(variant: Variant, data: RoutingData, group: np.ndarray) -> np.ndarray:
+    chosen = np.empty(len(data.questions), int)
+    for held in np.unique(group):
+        chosen[group == held] = train(variant, data.take(group != held)).choose(data.states[group == held])
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Grids:
+    """Training and test questions with every state that a variant may read, (layer, position) -> (n, d)."""
+
+    train: RoutingData
+    test: RoutingData
+    first: Mapping[tuple[int, str], np.ndarray]
+    second: Mapping[tuple[int, str], np.ndarray]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A variant's choices: in cross-validation (seeds, n), on unseen benchmarks (n,) and on the test questions."""
+
+    variant: Variant
+    parameters: int
+    validated: np.ndarray
+    unseen: np.ndarray
+    test: np.ndarray
+
+
+def judge(grids: Grids, variant: Variant) -> Judged:
+    """Everything about one variant. The test questions play no part in the choice between variants."""
+    data = grids.train.with_states(states_of(grids.first, variant.reading))
+    validated = np.stack([cross_validate(variant, data, grids.seed + repeat) for repeat in range(2)])
+    router = train(variant, data)
+    test = router.choose(states_of(grids.second, variant.reading))
+    return Judged(variant, router.parameters, validated, leave_one_benchmark_out(variant, data), test)
