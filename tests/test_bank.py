@@ -8,7 +8,7 @@ from made_states import MadeEncoder
 
 from trinity_core import bank as banks
 from trinity_core import paths
-from trinity_core.bank import TOLERANCE, BankError, StateBank, add, bank_folder, largest_gap
+from trinity_core.bank import TOLERANCE, BankError, StateBank, add, bank_folder, largest_gap, main
 from trinity_core.encoder import load_encoder
 from trinity_core.training.experiments import get_world
 
@@ -59,7 +59,7 @@ def test_another_encoder_has_another_bank(made):
         largest_gap(other, TEXTS)
 
 
-@pytest.mark.parametrize("fault", ["cut", "d", "nan", "twice", "pickle"])
+@pytest.mark.parametrize("fault", ["cut", "empty", "bytes", "d", "nan", "twice", "pickle"])
 def test_a_damaged_bank_is_refused_by_name(made, fault):
     StateBank(made).encode(TEXTS)
     add(made)
@@ -68,6 +68,11 @@ def test_a_damaged_bank_is_refused_by_name(made, fault):
         keys, states = file["keys"], file["states"].copy()
     if fault == "cut":
         path.write_bytes(path.read_bytes()[:100])
+    elif fault == "empty":
+        path.write_bytes(b"")
+    elif fault == "bytes":
+        whole = path.read_bytes()
+        path.write_bytes(whole[:20] + bytes(byte ^ 0xFF for byte in whole[20:60]) + whole[60:])
     elif fault == "d":
         np.savez(path, keys=keys, states=states[:, :3])
     elif fault == "nan":
@@ -86,6 +91,19 @@ def test_a_note_cut_by_a_kill_costs_nothing_else(made):
     bank.encode(TEXTS)
     bank.notes.write_bytes(bank.notes.read_bytes()[:-20])
     assert add(made) == 4
+
+
+def test_a_cache_that_cannot_be_written_costs_the_note_alone(made, tmp_path):
+    bank = StateBank(made)
+    (paths.cache_dir() / "bank").write_text("a file where the folder belongs")
+    with pytest.warns(UserWarning, match="not noted"):
+        states = bank.encode(TEXTS)
+    assert states.shape == (5, made.d) and np.isfinite(states).all()
+
+
+def test_the_bank_of_a_model_that_is_not_here_is_refused(capsys):
+    assert main(["--status", "--profile", "paper"]) == 2
+    assert "Qwen/Qwen3-0.6B" in capsys.readouterr().err
 
 
 def test_the_committed_bank_agrees_with_the_model():

@@ -24,7 +24,7 @@ from trinity_core.training import METHODS, Task, Whitening, train
 from trinity_core.training.experiments import Experiment, run_experiments, seeds_of
 from trinity_core.training.learners import Adam, RandomSearch, Reinforce, SepCmaEs
 from trinity_core.training.live import LivePool
-from trinity_core.training.log import LogError, pack, unpack
+from trinity_core.training.log import LogError, TrainingLog, pack, unpack
 from trinity_core.training.sft import Sft, label_cost, oracle_labels
 from trinity_core.training.train import TrainingError
 from trinity_core.types import Message
@@ -141,6 +141,44 @@ def test_a_log_of_another_training_is_refused_and_kept(task, tmp_path):
     log.write_bytes(before[:40] + b"\n" + before[40:])
     with pytest.raises(LogError, match="line 1"):
         train("sep-cma-es", task, 200, 2, settings=SMALL["sep-cma-es"], log=log)
+
+
+@pytest.mark.parametrize("method", ["sep-cma-es", "reinforce", "sft"])
+def test_a_log_that_was_changed_is_refused_and_not_replayed(task, method, tmp_path):
+    def train_again():
+        return train(method, task, 200, 2, settings=SMALL[method], log=tmp_path / "log.jsonl")
+
+    def damaged(change) -> bytes:
+        entry = json.loads(lines[1])
+        change(entry)
+        return b"".join([lines[0], json.dumps(entry).encode() + b"\n", *lines[2:]])
+
+    whole = train_again()
+    lines = (tmp_path / "log.jsonl").read_bytes().splitlines(keepends=True)
+    key = "labels" if method == "sft" else "fitness"
+    changes = [
+        lambda entry: entry.pop(key),
+        lambda entry: entry.update({key: [float("nan")]}),
+        lambda entry: entry[key].__setitem__(0, 0.123),
+        lambda entry: entry.update(row=None),
+        lambda entry: entry.pop("sum"),
+        lambda entry: entry.update(sum=3),
+    ]
+    for change in changes:
+        (tmp_path / "log.jsonl").write_bytes(damaged(change))
+        with pytest.raises(LogError, match=r"log\.jsonl, line 2 is not as it was written"):
+            train_again()
+        assert (tmp_path / "log.jsonl").read_bytes() == damaged(change)
+    (tmp_path / "log.jsonl").write_bytes(b"\r\n".join(line.rstrip(b"\n") for line in lines) + b"\r\n")
+    assert np.array_equal(train_again().theta, whole.theta)  # other line ends change nothing
+
+
+def test_one_training_at_a_time_writes_a_log(task, tmp_path):
+    log = TrainingLog(tmp_path / "log.jsonl", {"seed": 1})
+    with pytest.raises(LogError, match="another training is writing"):
+        TrainingLog(tmp_path / "log.jsonl", {"seed": 1})
+    log.close()
+    TrainingLog(tmp_path / "log.jsonl", {"seed": 1}).close()
 
 
 def test_packed_numbers_come_back_bit_for_bit():

@@ -17,10 +17,10 @@ import argparse
 import io
 import json
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -99,10 +99,13 @@ class StateBank:
         return paths.cache_dir() / "bank" / f"{self.folder.name}.jsonl"
 
     def _note(self, messages: list[list[dict[str, str]]]) -> None:
-        self.notes.parent.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(message) + "\n" for message in messages)
-        with open(self.notes, "a", encoding="utf-8") as file:
-            file.write(lines)
+        try:
+            self.notes.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.notes, "a", encoding="utf-8") as file:
+                file.write(lines)
+        except OSError as error:  # a note helps the next --add alone: what is asked for needs none
+            warnings.warn(f"texts that the bank lacks are not noted ({error}); --add will not know them", stacklevel=2)
 
 
 def _rounded(states: np.ndarray) -> np.ndarray:
@@ -116,7 +119,7 @@ def _read(path: Path, d: int) -> tuple[list[bytes], np.ndarray]:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             keys, states = file["keys"], file["states"]
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
+    except Exception as error:  # what the reader of a damaged archive raises depends on where the damage is
         raise BankError(f"the bank's file {path} cannot be read ({error}); restore it with git, or --rebuild") from None
     if states.dtype != np.float16 or states.shape[1:] != (d,) or keys.shape != (len(states), 16):
         raise BankError(f"{path} holds keys {keys.shape} and states {states.shape} {states.dtype}; expected d = {d}")
@@ -196,9 +199,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     action.add_argument("--add", action="store_true", help="put the texts that were met and lacked into new files")
     action.add_argument("--rebuild", action="store_true", help="drop the files; then --fill, run the notebooks, --add")
     options = parser.parse_args(arguments)
-    encoder = load_encoder(get_profile(options.profile).encoder, position=options.position)
-    folder = bank_folder(encoder)
     try:
+        encoder = load_encoder(get_profile(options.profile).encoder, position=options.position)
+        folder = bank_folder(encoder)
         if options.fill:
             print(f"{fill(encoder, options.profile)} transcripts met")
         if options.add or options.fill:
@@ -209,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 path.unlink()
             print(f"{len(files)} files dropped")
         bank = StateBank(encoder)
-    except (BankError, OSError) as error:
+    except (ValueError, OSError) as error:  # BankError is a ValueError
         print(error, file=sys.stderr)
         return 2
     met = len(set(bank.notes.read_text(encoding="utf-8").splitlines())) if bank.notes.is_file() else 0

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import runpy
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 
@@ -27,6 +29,22 @@ def run_command(main: Callable[[], int]) -> NoReturn:
         print("\nStopped.", file=sys.stderr)
         status = 128 + signal.SIGINT
     sys.exit(status)
+
+
+def output_folder(text: str) -> Path:
+    """An argparse type: a folder to write into, refused before hours go into what could then not be written."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is empty; name a folder")
+    folder = Path(text).expanduser()
+    try:
+        there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text[:80]}: {error.strerror}") from None
+    if not there.is_dir():
+        raise argparse.ArgumentTypeError(f"{there} is not a folder; name another")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"{there} cannot be written; name another")
+    return folder
 
 
 def end_with_parent() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trinity_core.baselines import BASELINES, make_baseline
-from trinity_core.console import run_command
+from trinity_core.console import output_folder, run_command
 from trinity_core.profiles import PROFILES, get_profile
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--max-dollars", type=float, metavar="X", help="the most to spend; needed by pools of paid agents"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write rollouts.csv and turns.csv there")
+    parser.add_argument("--out", type=output_folder, metavar="DIR", help="write rollouts.csv and turns.csv there")
     options = parser.parse_args(arguments)
     if options.list:
         for name, factory in BASELINES.items():

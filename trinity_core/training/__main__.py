@@ -7,9 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from trinity_core.console import run_command
+from trinity_core.console import output_folder, run_command
 from trinity_core.paths import write_atomic
 from trinity_core.profiles import PROFILES
 
@@ -29,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--head", default="linear", choices=HEAD_NAMES)
     parser.add_argument("--transcript", default="released", choices=("paper", "released"))
     parser.add_argument("--sampling", default="independent", choices=("independent", "stratified", "common"))
-    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--out", type=output_folder, required=True, metavar="DIR")
     options = parser.parse_args(arguments)
     if options.seed < 0:
         parser.error(f"--seed is {options.seed}; give 0 or more")
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     budget = options.budget or (PAPER_BUDGET // 10 if options.profile == "smoke" else PAPER_BUDGET)
     names = ("profile", "method", "seed", "head", "transcript", "sampling")
     experiment = replace(Experiment(), budget=budget, **{name: getattr(options, name) for name in names})
-    folder = Path(options.out)
+    folder = options.out
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tqdm(total=budget, unit="rollout", desc=f"{options.method}, seed {options.seed}") as bar:

@@ -1,0 +1,54 @@
+"""What every command does: it ends in one line after Ctrl-C, and refuses early what it could not write at the end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from trinity_core.baselines.__main__ import main as baselines
+from trinity_core.console import output_folder, run_command
+from trinity_core.training.__main__ import main as training
+
+
+def test_ctrl_c_ends_a_command_in_one_line(capsys):
+    def stopped() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        run_command(stopped)
+    assert ended.value.code == 130 and capsys.readouterr().err == "\nStopped.\n"
+
+
+@pytest.mark.parametrize("command", [training, lambda words: baselines(["--run", "single", *words])])
+def test_a_folder_that_cannot_be_written_is_refused_first(command, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    for place, said in (
+        ("", "''"),
+        (" ", "' '"),
+        (f"{tmp_path}/file", "file is not a folder"),
+        (f"{tmp_path}/file/below", "file is not a folder"),
+        ("x" * 300, "too long"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            command(["--out", place])
+        assert ended.value.code == 2 and said in capsys.readouterr().err.lower()
+
+
+def test_a_folder_need_not_be_there(tmp_path):
+    assert output_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_command_for_another_process_ends_with_it(tmp_path):
+    (tmp_path / "slow.py").write_text("import sys, time\nprint(sys.argv, flush=True)\ntime.sleep(600)\n")
+    words = [sys.executable, "-m", "trinity_core.console", "slow", "--now"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline().endswith("slow.py', '--now']\n")
+    began = time.monotonic()
+    process.stdin.close()
+    assert process.wait(10) == -signal.SIGTERM and time.monotonic() - began < 10
+    process.stdout.close()
