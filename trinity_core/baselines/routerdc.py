@@ -88,8 +88,18 @@ class Router:
         return self.similarities(states).argmax(axis=1)
 
 
-def fit(states: np.ndarray, scores: np.ndarray, *, seed: int, settings: RouterSettings = RouterSettings()) -> Router:
+def fit(
+    states: np.ndarray,
+    scores: np.ndarray,
+    *,
+    seed: int,
+    settings: RouterSettings = RouterSettings(),
+    weights: np.ndarray | None = None,
+) -> Router:
     """Trains a router on states (n, d) and scores (n, L) in [0, 1], by Adam with decoupled weight decay.
+
+    `weights` (n,), all above 0: how often a question is drawn into a batch and how much it counts where it is held out
+    (None: all alike).
 
     ValueError names a wrong shape, a value that is not finite or a score out of [0, 1], and says when no question has
     two agents of different score: there is then nothing to learn from.
@@ -107,29 +117,34 @@ def fit(states: np.ndarray, scores: np.ndarray, *, seed: int, settings: RouterSe
             "where one agent scores above 0 and another lower and at most 0.5; give more questions"
         )
     cluster = cluster_states(x, settings.clusters, seed)
-    weights = [
+    trained = [
         generator.normal(size=(settings.size, x.shape[1])),
         generator.normal(size=(scores.shape[1], settings.size)),
     ]
-    adam = Adam(weights, settings.learning_rate, settings.decay)
+    adam = Adam(trained, settings.learning_rate, settings.decay)
     losses: list[float] = []
     looks: list[float] = []
-    best, order = weights, learnt[:0]
+    best, order = trained, learnt[:0]
     while len(losses) < settings.steps:
-        if not len(order):
-            order = generator.permutation(learnt)
-        rows, order = order[: settings.batch], order[settings.batch :]
+        if weights is not None:
+            odds = weights[learnt] / weights[learnt].sum()
+            rows = generator.choice(learnt, min(settings.batch, len(learnt)), replace=False, p=odds)
+        else:
+            if not len(order):
+                order = generator.permutation(learnt)
+            rows, order = order[: settings.batch], order[settings.batch :]
         near, far = neighbours(cluster[rows], settings.far, generator)
         value, *gradients = loss(
-            *weights, x[rows], scores[rows], top[rows], bottom[rows], near, far, settings.temperature, settings.weight
+            *trained, x[rows], scores[rows], top[rows], bottom[rows], near, far, settings.temperature, settings.weight
         )
         losses.append(value)
         adam.step(gradients)
         if len(held) and len(losses) % settings.look == 0:
-            chosen = _cosines(x[held], *weights).argmax(axis=1)
-            looks.append(scores[held, chosen].mean())
+            chosen = _cosines(x[held], *trained).argmax(axis=1)
+            share = None if weights is None else weights[held]
+            looks.append(float(np.average(scores[held, chosen], weights=share)))
             if looks[-1] == max(looks):
-                best = [weight.copy() for weight in weights]
+                best = [array.copy() for array in trained]
     return Router(*best, mean, scale, np.array(losses), np.array(looks))
 
 

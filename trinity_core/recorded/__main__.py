@@ -19,8 +19,9 @@ from pathlib import Path
 from trinity_core.console import run_command
 from trinity_core.recorded.entries import RecordedError
 
-METHODS = ("sep-cma-es", "sft", "reinforce", "random-search", "routerdc", "knn", "best-single", "per-benchmark-best")
-DEFAULTS = {"method": "sep-cma-es", "seeds": 5, "budget": 31680, "encoder": "smollm2-135m"}
+LEARNERS = ("sep-cma-es", "sft", "reinforce", "random-search")
+METHODS = (*LEARNERS, "full-information", "routerdc", "knn", "best-single", "per-benchmark-best")
+DEFAULTS = {"method": "sep-cma-es", "seeds": 5, "budget": 31680, "encoder": "smollm2-135m", "layer": -1}
 ABOUT = """\
 Look at files of recorded LLMs, or train a router on some and test it on others. Three published formats are read and
 told apart by what they hold: RouterDC (JSON), RouterBench (CSV) and RouteLLM (CSV). Any number of LLMs, from 2 on, and
@@ -32,6 +33,7 @@ methods:
   sft                  the same head, taught which LLM did best on questions whose scores it may ask for
   reinforce            the same head, by policy gradients
   random-search        the same head, the best of many drawn
+  full-information     a linear router that reads all training scores; on unseen benchmarks best with --layer 15
   routerdc             a contrastive router (RouterDC) that reads all training scores
   knn                  the LLM that does best on the nearest training questions
   best-single          the LLM that does best on the training files, for every question
@@ -100,6 +102,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="the small language model that reads the questions: the packaged one, a folder or a hub id (default: "
         f"{DEFAULTS['encoder']})",
+    )
+    how.add_argument(
+        "--layer",
+        type=int,
+        metavar="K",
+        help="the layer whose hidden state is read, as transformers counts; negative: from the last (default: -1)",
     )
     where = parser.add_argument_group("files")
     where.add_argument("--json", metavar="OUT", help="write what is printed as numbers to this file too")

@@ -19,7 +19,8 @@ from trinity_core.analysis.intervals import Estimate, by_family, mean_interval
 from trinity_core.recorded.routing import AgentHead, RoutingData, RoutingWorld, choices, gather
 
 LEARNERS = ("sep-cma-es", "sft", "reinforce", "random-search")
-METHODS = (*LEARNERS, "routerdc", "knn", "best-single", "per-benchmark-best")
+METHODS = (*LEARNERS, "full-information", "routerdc", "knn", "best-single", "per-benchmark-best")
+PENALTY = 3e-4  # of full-information's weights, as notebook 16 found it by cross-validation
 NEIGHBOURS = (5, 10, 20, 40, 80, 160)
 
 
@@ -86,9 +87,15 @@ def evaluate(
     elif method == "routerdc":
         from trinity_core.baselines.routerdc import RouterSettings, fit
 
-        routers = [fit(train.states, train.scores, seed=seed, settings=settings or RouterSettings()) for seed in seeds]
+        how = {"settings": settings or RouterSettings(), "weights": train.weights}
+        routers = [fit(train.states, train.scores, seed=seed, **how) for seed in seeds]
         chosen = [router.choose(test.states) for router in routers]
         parameters, spent = routers[0].parameters, train.right.size
+    elif method == "full-information":
+        from trinity_core.recorded.full_information import fit as ascend
+
+        router = ascend(train.states, train.right, train.weights, objective="expected reward", penalty=PENALTY)
+        chosen, parameters, spent = [router.choose(test.states)], router.parameters, train.right.size
     else:
         rule = {"knn": nearest, "best-single": best_single, "per-benchmark-best": best_by_benchmark}[method]
         chosen = [rule(train, test)]
@@ -138,8 +145,9 @@ def best_by_benchmark(train: RoutingData, test: RoutingData) -> np.ndarray:
     """(n_test,): a question's benchmark is known, and the agent that was best on its training file answers; on a
     benchmark without one, the best single agent."""
     chosen, families = best_single(train, test), test.families
-    for name in np.unique(train.families):
-        chosen[families == name] = np.argmax(train.right[train.families == name].mean(axis=0))
+    known, asked = (np.char.lower(names.astype(str)) for names in (train.families, families))
+    for name in np.unique(known):
+        chosen[asked == name] = np.argmax(train.right[known == name].mean(axis=0))
     return chosen
 
 
@@ -178,6 +186,7 @@ def evaluate_files(
     seeds: int = 5,
     budget: int | None = None,
     encoder: str = "smollm2-135m",
+    layer: int = -1,
     json_path: str | Path | None = None,
 ) -> str:
     """The command: reads, encodes, trains, and returns the report as text; `json_path` gets the same as JSON.
@@ -190,16 +199,17 @@ def evaluate_files(
 
     from trinity_core.paths import write_atomic
     from trinity_core.recorded.states import load_reader, states
-    from trinity_core.recorded.tables import drop_overlap, read_tables
+    from trinity_core.recorded.tables import drop_overlap, read_tables, same_agents
     from trinity_core.training.train import PAPER_BUDGET
 
     began = time.perf_counter()
     train_tables, test_tables = read_tables(train_paths), read_tables(test_paths)
-    test_tables = [table.with_agents(train_tables[0].agents) for table in test_tables]
+    aligned = same_agents([*train_tables, *test_tables])
+    train_tables, test_tables = aligned[: len(train_tables)], aligned[len(train_tables) :]
     train_tables, remarks = drop_overlap(train_tables, test_tables)
     for remark in [*(said for table in [*train_tables, *test_tables] for said in table.remarks), *remarks]:
         print(f"note: {remark}", file=sys.stderr)
-    reader = load_reader(encoder)
+    reader = load_reader(encoder, layer=layer)
     # One call, so that one bar shows how much is left.
     texts = [text for table in [*train_tables, *test_tables] for text in table.questions]
     rows = np.split(states(reader, texts), np.cumsum([len(t.questions) for t in [*train_tables, *test_tables]])[:-1])

@@ -20,7 +20,7 @@ import numpy as np
 from trinity_core.heads import softmax
 
 OBJECTIVES = ("expected reward", "likelihood", "regression")
-ITERATIONS = 150
+ITERATIONS = 100
 LENGTH = 6.0
 
 

@@ -2,8 +2,8 @@
 
 A variant says which hidden states are read (layers and positions, side by side), what is maximised and how much large
 weights cost. `cross_validate` judges it in distribution (five folds of the training questions), and
-`leave_one_benchmark_out` on benchmarks that it has not seen; neither reads a test file. All are linear in the states:
-one matrix and a bias, L (d + 1) trained numbers.
+`leave_one_benchmark_out` on benchmarks that it has not seen; the mean of both decides, and neither reads a test file.
+All are linear in the states: one matrix and a bias, L (d + 1) trained numbers.
 """
 
 from __future__ import annotations
@@ -45,22 +45,15 @@ def name_of(reading: Reading) -> str:
 
 
 def candidates(layers: tuple[int, ...], positions: tuple[str, ...], middle: int) -> list[Variant]:
-    """What is tried: every layer and position alone; several side by side; at layer `middle` and at the last, each
-    objective and other penalties."""
-    last, token = layers[-1], positions[0]
+    """What is tried: every layer and position alone; two ways of putting several side by side; at layer `middle` other
+    objectives and penalties."""
+    token, last = positions[0], layers[-1]
     single = [((layer, position),) for position in positions for layer in layers]
-    several: list[Reading] = [
-        ((middle, token), (last, token)),
-        ((middle, token), (middle, "mean")),
-        ((last, token), (last, "mean")),
-        tuple((layer, token) for layer in layers),
-    ]
-    found = [Variant(reading) for reading in [*single, *several]]
-    for layer in (middle, last):
-        reading = ((layer, token),)
-        found += [Variant(reading, penalty=penalty) for penalty in (3e-3, 3e-4)]
-        found += [Variant(reading, "likelihood", 1e-3), Variant(reading, "regression", 0.2)]
-    return found
+    several: list[Reading] = [((middle, token), (middle, "mean")), ((middle, token), (last, token))]
+    own = ((middle, token),)
+    others = [Variant(own, penalty=3e-3), Variant(own, penalty=3e-4)]
+    others += [Variant(own, "likelihood"), Variant(own, "regression", 0.2)]
+    return [*(Variant(reading) for reading in [*single, *several]), *others]
 
 
 def states_of(grid: Mapping[tuple[int, str], np.ndarray], reading: Reading) -> np.ndarray:
@@ -95,6 +88,23 @@ def leave_one_benchmark_out(variant: Variant, data: RoutingData) -> np.ndarray:
     return _held_out(variant, data, np.unique(data.families, return_inverse=True)[1])
 
 
+def within_benchmarks(variant: Variant, data: RoutingData, seed: int) -> np.ndarray:
+    """(n,): the agent that each question gets from a router trained on the other folds of its own benchmark alone.
+
+    On test files this is no contender, since it learns from their scores: it shows how much there is to learn.
+    """
+    chosen, fold = np.empty(len(data.questions), int), folds(data, seed)
+    for name in np.unique(data.families):
+        rows = data.families == name
+        chosen[rows] = _held_out(variant, data.take(rows), fold[rows])
+    return chosen
+
+
+def with_constant(states: np.ndarray) -> np.ndarray:
+    """(n, d + 1): a column that is the states' root mean square beside them, so that a head without bias has one."""
+    return np.hstack([states, np.full((len(states), 1), np.sqrt((states**2).mean()))])
+
+
 def _held_out(variant: Variant, data: RoutingData, group: np.ndarray) -> np.ndarray:
     chosen = np.empty(len(data.questions), int)
     for held in np.unique(group):
@@ -115,7 +125,7 @@ class Grids:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A variant's choices: in cross-validation (seeds, n), on unseen benchmarks (n,) and on the test questions."""
+    """A variant's choices in cross-validation (n,), on unseen benchmarks (n,) and on the test questions (n_test,)."""
 
     variant: Variant
     parameters: int
@@ -127,7 +137,7 @@ class Judged:
 def judge(grids: Grids, variant: Variant) -> Judged:
     """Everything about one variant. The test questions play no part in the choice between variants."""
     data = grids.train.with_states(states_of(grids.first, variant.reading))
-    validated = np.stack([cross_validate(variant, data, grids.seed + repeat) for repeat in range(2)])
+    validated = cross_validate(variant, data, grids.seed)
     router = train(variant, data)
     test = router.choose(states_of(grids.second, variant.reading))
     return Judged(variant, router.parameters, validated, leave_one_benchmark_out(variant, data), test)

@@ -1,0 +1,196 @@
+"""What notebook 16 compares: runs in several processes, variants judged on training questions, tables and claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_recorded_routing import separable
+
+from trinity_core.analysis import recorded_routing as routing
+from trinity_core.recorded import variants
+from trinity_core.recorded.experiments import Questions, Run, run, run_all
+from trinity_core.recorded.routing import Asked, RoutingData
+from trinity_core.recorded.states import POSITIONS, split_files
+from trinity_core.recorded.variants import Grids, Variant, candidates, judge, states_of
+from trinity_core.report.claims import Verdict
+from trinity_core.training.learners import SepCmaEs
+
+
+@pytest.fixture(scope="module")
+def questions():
+    train, test = separable(seed=1), separable(seed=2)
+    return Questions(train, test, {"paper": (train.states, test.states), "chosen": (train.states, test.states)})
+
+
+# --- runs ---
+
+
+def test_workers_change_nothing(questions):
+    jobs = [Run("sep-cma-es", seed=1, budget=1100), Run("knn"), Run("sep-cma-es", seed=2, budget=600)]
+    alone, together = (run_all(run, questions, jobs, workers) for workers in (1, 2))
+    assert [one.evaluations for one in alone] == [one.evaluations for one in together]
+    for first, second in zip(alone, together, strict=True):
+        assert (first.chosen == second.chosen).all()
+
+
+def test_checkpoints_are_shorter_runs(questions):
+    long = run(questions, Run("sep-cma-es", budget=1600, checkpoints=(528, 1056)))
+    assert sorted(long.at) == [528, 1056]
+    for budget, chosen in long.at.items():
+        assert (chosen == run(questions, Run("sep-cma-es", budget=budget)).chosen).all()
+
+
+def test_fitness_without_noise_learns(questions):
+    found = run(questions, Run("exact sep-cma-es", budget=40, settings=SepCmaEs(sigma=0.3)))
+    assert routing.estimate(questions.test, found.chosen).value > 0.9
+    assert found.parameters == 18 and found.evaluations == 40 * 33 * 240 * 3
+
+
+def test_start_is_where_training_starts(questions):
+    solution = np.eye(3, 6).ravel() * 5
+    untouched = run(questions, Run("sep-cma-es", budget=528, start=solution, settings=SepCmaEs(sigma=1e-6)))
+    assert (untouched.chosen == questions.test.states[:, :3].argmax(axis=1)).all()
+
+
+def test_components_keep_the_leading_directions(questions):
+    whole, _ = questions.read("paper")
+    few, other = questions.read("paper", components=3)
+    assert few.states.shape == (240, 3) and other.states.shape == (240, 3)
+    kept, total = (few.states**2).sum(), (whole.states**2).sum()
+    assert kept == pytest.approx(np.sort(np.linalg.eigvalsh(whole.states.T @ whole.states))[-3:].sum()) and kept < total
+
+
+# --- variants ---
+
+
+def test_candidates_differ_and_are_small():
+    found = candidates((6, 15, 24, 30), POSITIONS, 15)
+    assert len(set(found)) == len(found) == 18
+    assert all(7 * (576 * len(variant.reading) + 1) < variants.LIMIT for variant in found)
+    assert len({variant.name for variant in found}) == len(found)
+    assert Variant(((15, "mean"), (30, "mean"))).name == "mean 15+30; expected reward, 0.001"
+
+
+def test_too_many_numbers_are_refused():
+    data = separable()
+    wide = data.with_states(np.zeros((240, 7000)))
+    with pytest.raises(ValueError, match="21,003 trained numbers; stay below 20,000"):
+        variants.train(Variant(((0, "x"),)), wide)
+
+
+def test_folds_spread_every_benchmark():
+    data = separable()
+    fold = variants.folds(data, 3)
+    for name in ("small", "large"):
+        counts = np.bincount(fold[data.families == name])
+        assert len(counts) == variants.FOLDS and counts.max() - counts.min() <= 1
+    assert (fold != variants.folds(data, 4)).any()
+
+
+def test_held_out_questions_are_not_learnt_from():
+    """Where the states say nothing of the rewards, holding out stays at chance; training on all questions does not."""
+    data = separable(n=300, d=200)
+    right = np.eye(3)[np.random.default_rng(5).integers(0, 3, 300)]
+    noise = RoutingData(data.agents, data.questions, np.random.default_rng(6).normal(size=(300, 200)), right, right)
+    variant = Variant(((0, "x"),), penalty=1e-4)
+    for chosen in (
+        variants.cross_validate(variant, noise, 1),
+        variants.leave_one_benchmark_out(variant, noise),
+        variants.within_benchmarks(variant, noise, 1),
+    ):
+        assert routing.rewards(noise, chosen).mean() < 0.45
+    assert routing.rewards(noise, variants.train(variant, noise).choose(noise.states)).mean() > 0.8
+
+
+def test_judge_reads_the_test_questions_for_nothing_but_the_verdict():
+    train, test = separable(seed=1), separable(seed=2)
+    first, second = ({(0, "x"): data.states} for data in (train, test))
+    other = replace(test, right=1 - test.right)
+    one, two = (judge(Grids(train, seen, first, second, 7), Variant(((0, "x"),))) for seen in (test, other))
+    assert (one.validated == two.validated).all() and (one.unseen == two.unseen).all() and (one.test == two.test).all()
+    assert routing.rewards(test, one.test).mean() > 0.95
+
+
+def test_states_stand_side_by_side():
+    grid = {(1, "last"): np.zeros((2, 3), np.float16), (2, "mean"): np.ones((2, 3), np.float16)}
+    states = states_of(grid, ((2, "mean"), (1, "last")))
+    assert states.dtype == np.float64 and states.tolist() == [[1, 1, 1, 0, 0, 0]] * 2
+
+
+def test_constant_is_a_bias():
+    states = np.random.default_rng(0).normal(size=(5, 4))
+    longer = variants.with_constant(states)
+    assert longer.shape == (5, 5) and (longer[:, -1] == longer[0, -1]).all() and longer[0, -1] > 0
+
+
+# --- tables and claims ---
+
+
+def made(right: np.ndarray, families: list[str]) -> RoutingData:
+    questions = tuple(Asked(f"q{k}", name) for k, name in enumerate(families))
+    return RoutingData(("a", "b"), questions, np.zeros((len(right), 1)), right, right)
+
+
+def test_tables_are_means_of_benchmarks():
+    data = made(np.array([[1, 0], [1, 0], [0, 1], [1.0, 0.5]]), ["x", "x", "x", "y"])
+    table = routing.score_table(data, {"always a": np.zeros((1, 4), int), "mixed": np.array([[0, 0, 1, 1]])})
+    assert table["x"].tolist() == pytest.approx([200 / 3, 100]) and table["y"].tolist() == pytest.approx([100, 50])
+    assert table["average"].tolist() == pytest.approx([250 / 3, 75])
+    assert routing.shares(data, np.array([0, 0, 1, 1])).tolist() == [[2 / 3, 1 / 3], [0, 1]]
+    # On x the other benchmark's best is a; on y, x's best is a too.
+    assert routing.unseen_single(data).tolist() == [0, 0, 0, 0]
+
+
+def test_percent_keeps_the_value_inside():
+    value = routing.estimate(made(np.array([[1, 0], [0, 1]]), ["x", "y"]), np.array([0, 0]))
+    ours, (low, high) = routing.percent(value)
+    assert low <= ours <= high and ours == 50
+
+
+def test_variants_are_ordered_by_training_questions_alone():
+    train, test = separable(seed=1), separable(seed=2)
+    good, bad = train.right.argmax(axis=1), (train.right.argmax(axis=1) + 1) % 3
+    right, wrong = test.right.argmax(axis=1), (test.right.argmax(axis=1) + 1) % 3
+    judged = [
+        variants.Judged(Variant(((1, "x"),)), 5, bad, bad, right),
+        variants.Judged(Variant(((2, "x"),)), 5, good, bad, wrong),
+    ]
+    table = routing.variant_table(train, test, judged)
+    assert table["variant"][0].startswith("x 2") and table["chosen"].tolist() == [True, False]
+    assert table["both"].tolist() == pytest.approx([50, 0]) and table["test"].tolist() == pytest.approx([0, 100])
+
+
+def test_curve_takes_long_runs_or_single_ones(questions):
+    budgets = [528, 1056]
+    jobs = routing.curve_runs(1, budgets)
+    assert [job.budget for job in jobs["SFT"]] == budgets and len(jobs["sep-CMA-ES"]) == 1
+    for name in ("sep-CMA-ES", "SFT"):
+        table = routing.curve(questions.test, [run(questions, job) for job in jobs[name]], budgets)
+        assert table["evaluations"].tolist() == budgets and (table["low"] <= table["high"]).all()
+
+
+def test_ceiling_table_has_every_benchmark(questions):
+    table = routing.ceiling_table(questions.test, {"all": questions.test.states}, 1).set_index("benchmark")
+    assert list(table.index) == ["small", "large", "average"]
+    assert (table["router, all"] > 90).all() and (table["oracle"] == 100).all()
+
+
+def test_claims_are_judged_as_declared():
+    from trinity_core.report.claims import judge as verdict
+
+    assert len({claim["id"] for claim in routing.CLAIMS.values()}) == len(routing.CLAIMS)
+    how = {key: routing.CLAIMS["16.anchor"][key] for key in ("evidence", "relation", "stand_in")}
+    assert verdict(paper=0, ours=1.0, interval=(0.2, 1.8), **how)[0] is Verdict.CONSISTENT
+    assert verdict(paper=0, ours=1.0, interval=(-0.2, 1.8), **how)[0] is Verdict.NOT_REPRODUCED
+
+
+def test_files_of_a_split_in_the_tables_order(tmp_path):
+    folder = tmp_path / "routerdc"
+    folder.mkdir()
+    for name in ("zz_test.json", "gsm8k-test.json", "mmlu_test.json", "mmlu_train.json", "aa_test.json"):
+        (folder / name).write_text("[]")
+    assert [path.name for path in split_files(tmp_path, "test")] == [
+        "mmlu_test.json", "gsm8k-test.json", "aa_test.json", "zz_test.json",
+    ]  # fmt: skip
