@@ -7,6 +7,7 @@ generators of (seed, iteration), so a replayed learner is the same, bit for bit.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -97,7 +98,10 @@ class _SepCmaEs:
         # reads nothing but the order, and equal fitness all round moves the mean by the noise of that order alone.
         ranks = np.empty(len(fitness))
         ranks[np.argsort(-fitness, kind="stable")] = np.arange(len(fitness))
-        self.strategy.tell(self._asked, ranks.tolist())
+        with warnings.catch_warnings():
+            # pycma compares two of its own numbers and warns of "apparent inconsistency" where they differ by rounding.
+            warnings.filterwarnings("ignore", message="TPA: apparent inconsistency")
+            self.strategy.tell(self._asked, ranks.tolist())
 
 
 @dataclass(frozen=True)
