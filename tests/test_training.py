@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -559,6 +560,25 @@ def test_workers_end_with_a_killed_parent(tmp_path, shared_cache):
     for process in left:
         process.kill()
     assert not left
+
+
+def test_a_killed_worker_is_told_and_ends_the_others():
+    import psutil
+
+    def kill_one() -> None:
+        while True:
+            time.sleep(0.2)
+            found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
+            if len(found) == 2:
+                workers.extend(found)
+                found[0].kill()
+                return
+
+    workers: list[psutil.Process] = []
+    threading.Thread(target=kill_one, daemon=True).start()
+    with pytest.raises(TrainingError, match="one of 2 processes ended"):
+        run_experiments(seeds_of(Experiment(profile="smoke", budget=10**9), 2), workers=2)
+    assert not psutil.wait_procs(workers, timeout=20)[1]
 
 
 def test_results_do_not_depend_on_the_number_of_workers():

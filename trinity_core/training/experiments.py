@@ -22,7 +22,7 @@ from trinity_core.masked_head import without
 from trinity_core.profiles import get_profile
 from trinity_core.rollout import LoopSettings
 from trinity_core.training.task import Task, Whitening
-from trinity_core.training.train import PAPER_BUDGET, TrainingResult, train
+from trinity_core.training.train import PAPER_BUDGET, TrainingError, TrainingResult, train
 from trinity_core.world import Plays, SimulatedWorld
 
 TRAIN_PER_FAMILY = 16
@@ -166,6 +166,7 @@ def run_experiment(experiment: Experiment, log: str | Path | None = None, progre
 def run_experiments(experiments: Sequence[Experiment], workers: int | None = None) -> list[Trained]:
     """All of them, in the order given, in `workers` processes (None: one a core, at most 8), with a progress bar."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     from tqdm import tqdm
@@ -181,6 +182,11 @@ def run_experiments(experiments: Sequence[Experiment], workers: int | None = Non
         try:
             for future in tqdm(as_completed(futures), total=len(futures), desc="trainings", leave=False):
                 done[futures[future]] = future.result()
+        except BrokenProcessPool:
+            raise TrainingError(
+                f"one of {count} processes ended in its training: killed, or out of memory; "
+                "start again with room for it, or with fewer workers"
+            ) from None
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
             raise
