@@ -13,6 +13,7 @@ from trinity_core.recorded import variants
 from trinity_core.recorded.experiments import Questions, Run, run, run_all
 from trinity_core.recorded.routing import Asked, RoutingData
 from trinity_core.recorded.states import POSITIONS, split_files
+from trinity_core.recorded.tables import RecordedError
 from trinity_core.recorded.variants import Grids, Variant, candidates, judge, states_of
 from trinity_core.report.claims import Verdict
 from trinity_core.training.learners import SepCmaEs
@@ -189,8 +190,10 @@ def test_claims_are_judged_as_declared():
 def test_files_of_a_split_in_the_tables_order(tmp_path):
     folder = tmp_path / "routerdc"
     folder.mkdir()
-    for name in ("zz_test.json", "gsm8k-test.json", "mmlu_test.json", "mmlu_train.json", "aa_test.json"):
+    wanted = ["mmlu_test.json", "gsm8k-test.json", "cmmlu_test.json", "arc_challenge_test.json", "humaneval_test.json"]
+    for name in ("arc_easy_test.json", "mmlu_train.json", *reversed(wanted)):
         (folder / name).write_text("[]")
-    assert [path.name for path in split_files(tmp_path, "test")] == [
-        "mmlu_test.json", "gsm8k-test.json", "aa_test.json", "zz_test.json",
-    ]  # fmt: skip
+    assert [path.name for path in split_files(tmp_path, "test")] == wanted
+    (folder / "cmmlu_test.json").unlink()
+    with pytest.raises(RecordedError, match="cmmlu_test.json is not there"):
+        split_files(tmp_path, "test")

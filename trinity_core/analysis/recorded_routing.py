@@ -97,6 +97,10 @@ def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
             **{f"{k} directions": replace(base, components=k) for k in (4, 16, 64)},
             "all 576": base,
         },
+        "Dimension, 16 x the budget": {
+            **{f"{k} directions, 16 x": replace(base, components=k, budget=16 * budget) for k in (4, 16, 64)},
+            "all 576, 16 x": replace(base, budget=16 * budget),
+        },
         "Dimension, without noise": {
             **{f"{k} directions, no noise": replace(exact, components=k) for k in (4, 16, 64)},
             "all 576, no noise": exact,

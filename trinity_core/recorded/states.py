@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DTYPE = "bfloat16"
 DEPTHS = (0.2, 0.5, 0.8, 1.0)  # of the layers that are compared
 POSITIONS = ("penultimate", "last", "mean")
+BENCHMARKS = ("mmlu", "gsm8k", "cmmlu", "arc_challenge", "humaneval")  # RouterDC's, in the order of its table
 
 
 def load_reader(name: str = "smollm2-135m", *, layer: int = -1, position: str = "penultimate") -> Encoder:
@@ -51,18 +52,27 @@ def encode_all(data: Path) -> None:
     Kept batch by batch: a stopped run goes on where it was. RecordedError names a file that cannot be read.
     """
     from trinity_core.recorded.tables import read_tables
+    from trinity_core.recorded.turn_worlds import encode_ahead
 
     reader = load_reader()
     tables = [*read_tables(split_files(data, "train")), *read_tables(split_files(data, "test"))]
     grid(reader, [text for table in tables for text in table.questions])
+    encode_ahead(data, reader)
     encoded, known = reader.stats.tokens_encoded, reader.stats.tokens_saved
     print(f"Hidden states of {data}: {encoded:,} tokens encoded now, {known:,} known")
 
 
 def split_files(data: Path, split: str) -> list[Path]:
-    """RouterDC's files of a split, in the order of its table: benchmarks that it does not name come last."""
-    order = ("mmlu", "gsm8k", "cmmlu", "arc_challenge", "humaneval")
-    found = sorted((data / "routerdc").glob(f"*{split}.json"))
-    names = [path.stem.removesuffix(split).rstrip("-_") for path in found]
-    place = {path: order.index(name) if name in order else len(order) for path, name in zip(found, names, strict=True)}
-    return sorted(found, key=lambda path: (place[path], path.name))
+    """The files of RouterDC's table of a split ("train", "test"), in its order; others in the folder are left alone.
+
+    RecordedError names one that is missing.
+    """
+    from trinity_core.recorded.tables import RecordedError
+
+    found = []
+    for name in BENCHMARKS:
+        paths = [data / "routerdc" / f"{name}{mark}{split}.json" for mark in "_-"]
+        found += [path for path in paths if path.is_file()][:1]
+        if not any(path.is_file() for path in paths):
+            raise RecordedError(f"{paths[0]} is not there; put RouterDC's files into that folder (see data/README.md)")
+    return found
