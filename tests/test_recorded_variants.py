@@ -195,5 +195,5 @@ def test_files_of_a_split_in_the_tables_order(tmp_path):
         (folder / name).write_text("[]")
     assert [path.name for path in split_files(tmp_path, "test")] == wanted
     (folder / "cmmlu_test.json").unlink()
-    with pytest.raises(RecordedError, match="cmmlu_test.json is not there"):
+    with pytest.raises(RecordedError, match=r"cmmlu_test\.json is not there"):
         split_files(tmp_path, "test")
