@@ -631,12 +631,12 @@ def test_training_and_testing_passes_the_arguments_on(tmp_path, capsys, monkeypa
     monkeypatch.setattr(evaluation, "evaluate_files", evaluate_files)
     assert run("--train", "a", "b", "--train", "c", "--test", "d") == 0
     assert capsys.readouterr().out == "the report\n"
-    defaults = {"method": "sep-cma-es", "seeds": 5, "budget": 31680, "encoder": "smollm2-135m", "json_path": None}
-    assert asked == {"train": ["a", "b", "c"], "test": ["d"]} | defaults
+    defaults = {"method": "sep-cma-es", "seeds": 5, "budget": 31680, "encoder": "smollm2-135m", "layer": -1}
+    assert asked == {"train": ["a", "b", "c"], "test": ["d"], "json_path": None} | defaults
     out = str(tmp_path / "out.json")
-    words = ["--method", "knn", "--seeds", "2", "--budget", "99", "--encoder", "other", "--json", out]
+    words = ["--method", "knn", "--seeds", "2", "--budget", "99", "--encoder", "other", "--layer", "-4", "--json", out]
     assert run("--train", "a", "--test", "d", *words) == 0
-    own = {"method": "knn", "seeds": 2, "budget": 99, "encoder": "other", "json_path": out}
+    own = {"method": "knn", "seeds": 2, "budget": 99, "encoder": "other", "layer": -4, "json_path": out}
     assert asked == {"train": ["a"], "test": ["d"]} | own
 
 

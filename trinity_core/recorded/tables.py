@@ -20,17 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
+from trinity_core.profiles import DATA_FOLDERS, DATA_VARIABLE, PUBLISHED
 from trinity_core.recorded.readers import Entry, RecordedError, Recording, read_recording
 
 GRID = 20  # the most samples whose mean is told from a probability
 ROUNDED = 5e-5  # scores may be written with four decimals
 DOUBTFUL = 0.1  # an option that wins among ten or fewer has at least this probability
 SHOWN = 10  # places that a remark names
-PUBLISHED = (
-    "routerdc and routerbench: GitHub repository shuhao02/RouterDC (datasets/split2_model7, datasets/routerbench_zs); "
-    "routellm: GitHub repository lm-sys/RouteLLM (routellm/evals)"
-)
-FOLDERS = ("routerdc", "routerbench", "routellm")
 SPLITS = {"train": "train", "training": "train", "test": "test", "dev": "validation", "val": "validation"} | {
     "valid": "validation",
     "validation": "validation",
@@ -292,14 +288,14 @@ def drop_overlap(
 def data_dir(named: str | Path | None = None) -> Path:
     """The folder of recorded data: `named`, else TRINITY_DATA. RecordedError says what is missing and where it is
     published."""
-    source = "--data-dir" if named is not None else "TRINITY_DATA"
-    value = named if named is not None else os.environ.get("TRINITY_DATA", "")
-    remedy = f"the folder needs {', '.join(FOLDERS)} (see data/README.md). {PUBLISHED}"
+    source = "--data-dir" if named is not None else DATA_VARIABLE
+    value = named if named is not None else os.environ.get(DATA_VARIABLE, "")
+    remedy = f"the folder needs {', '.join(DATA_FOLDERS)} (see data/README.md). {PUBLISHED}"
     if not str(value).strip():
         raise RecordedError(f"{source} is not set; set it to a folder of recorded data: {remedy}")
     folder = Path(value).expanduser()
     if not folder.is_dir():
         raise RecordedError(f"{source} is {str(value)!r}, which is no folder; {remedy}")
-    if not any((folder / name).is_dir() for name in FOLDERS):
+    if not any((folder / name).is_dir() for name in DATA_FOLDERS):
         raise RecordedError(f"{source} is {str(value)!r}, which holds no recorded data; {remedy}")
     return folder

@@ -51,7 +51,14 @@ def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Ma
             mark_paper(ax, published[entry["method"]], at=row, axis="x", label=None)
     for place, (name, value) in enumerate(lines.items()):
         ax.axvline(value, color=GREY, linewidth=1, linestyle=":")
-        ax.annotate(name, (value, len(table) - 0.5 + 0.35 * (place % 2)), fontsize=8, color=GREY, ha="center")
+        ax.annotate(
+            name,
+            (value, len(table) - 0.5 + 0.35 * (place % 2)),
+            fontsize=8,
+            color=GREY,
+            ha="center",
+            backgroundcolor="white",
+        )
     ax.set_yticks(rows, table["method"])
     ax.set(xlabel="accuracy on test questions (%), mean of the benchmarks; hollow diamond: published")
     ax.set_ylim(-0.6, len(table) + 0.3)
@@ -74,11 +81,9 @@ def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping
     ax.annotate(" the paper's budget", (budget, ax.get_ylim()[0]), fontsize=8, va="bottom")
     for name, value in lines.items():
         ax.axhline(value, color=GREY, linewidth=1, linestyle=":")
-        ax.annotate(
-            name, (1.0, value), xycoords=("axes fraction", "data"), fontsize=8, color=GREY, va="bottom", ha="right"
-        )
+        ax.annotate(f" {name}", (0.0, value), xycoords=("axes fraction", "data"), fontsize=8, color=GREY, va="bottom")
     ax.set(xlabel="atomic evaluations (scores read)", ylabel="accuracy on test questions (%)")
-    ax.legend(loc="lower right")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=len(curves))
     return figure
 
 
