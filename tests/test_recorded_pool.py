@@ -294,6 +294,9 @@ def test_every_transcript_that_can_be_read_is_listed(bench, says, rule, turns):
     plays = world.play(head, thetas, np.tile(np.arange(5), (40, 8)), np.arange(40 * 40).reshape(40, 40))
     assert world.encoder.encoded == read
     assert plays.nodes.max() < read and len(np.unique(plays.nodes)) > read / 2
+    assert len(world.tree) > read and len(texts_of(world)) == read
+    world.read_all()  # what the last turns added is read by nobody
+    assert world.encoder.encoded == read
 
 
 def test_transcripts_come_with_their_beginnings_first(pool):

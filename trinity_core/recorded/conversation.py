@@ -27,7 +27,7 @@ from trinity_core.rollout import Job, LoopSettings, run_rollouts
 from trinity_core.types import Message, Question, Rollout
 from trinity_core.world import NOBODY, STOPS, VERIFIER, WORKER, Plays, SimulatedWorld
 
-AHEAD = 32  # questions whose transcripts are encoded together: their beginnings are still in memory
+AHEAD = 64  # questions whose transcripts are encoded together: their beginnings are still in memory
 Messages = list[dict[str, str]]
 
 
@@ -75,11 +75,14 @@ class RecordedTree:
         pairs = zip(np.asarray(nodes).tolist(), np.asarray(sayings).tolist(), strict=True)
         return np.array([self._child(node, saying) for node, saying in pairs], np.int64)
 
-    def grow(self, entries: int) -> None:
-        """Adds every transcript of up to so many entries to every question."""
+    def grow(self, entries: int) -> np.ndarray:
+        """The nodes of every transcript of up to so many entries to every question; new ones are added."""
         level = list(range(len(self.questions)))
+        nodes = list(level)
         for _ in range(entries):
-            level = [child for node in level for child in self._following(node)]
+            level = list(dict.fromkeys(child for node in level for child in self._following(node)))
+            nodes += level
+        return np.array(nodes)
 
     def _following(self, node: int) -> Iterator[int]:
         place = self._question[node]
@@ -130,8 +133,9 @@ class RecordedTree:
 class RecordedWorld(SimulatedWorld):
     """Questions of a recorded pool, the pool, an encoder and the loop's settings, ready to play populations.
 
-    Tokens are NaN for rollouts that ask anybody (they are not recorded), and dollars where the record has none.
-    PoolError where the pool does not know a question, and where a Verifier would act and only scores are recorded.
+    `right` and `dollars` (n, L) are the recorded verdicts and costs of its questions. Tokens are NaN for rollouts that
+    ask anybody (they are not recorded), and dollars where the record has none. PoolError where the pool does not know a
+    question, and where a Verifier would act and only scores are recorded.
     """
 
     def __init__(
@@ -163,7 +167,8 @@ class RecordedWorld(SimulatedWorld):
         for row, (one, places) in enumerate(zip(known, opinions, strict=True)):
             stated = [NOBODY if read is None else places.index(read) for read in one.reads]
             self._reads[row, : len(stated)] = stated
-        self._reason, self._cost = self.tree.reasons(), self.pool.costs[self._row]
+        self._reason = self.tree.reasons()
+        self.right, self.dollars = self.pool.right[self._row], self.pool.costs[self._row]
         self._decision_key = [key_text("decision", self.settings.seed, q.id) + SEP for q in self.questions]
 
     def describe(self) -> dict[str, Any]:
@@ -171,7 +176,7 @@ class RecordedWorld(SimulatedWorld):
         digest = sha256("\n".join(q.id + q.text for q in self.questions).encode())
         for question in self.questions:
             digest.update(repr(self.pool.known(question)).encode())
-        digest.update(self.pool.right[self._row].tobytes() + self._cost.tobytes())
+        digest.update(self.right.tobytes() + self.dollars.tobytes())
         return {
             "questions": digest.hexdigest()[:16],
             "pool": [self.pool.says, self.pool.seed],
@@ -183,8 +188,11 @@ class RecordedWorld(SimulatedWorld):
     def read_all(self) -> None:
         """Reads the state of every transcript that a rollout of this world can meet, from the encoder's cache where
         it has them."""
-        self.tree.grow(self.settings.max_turns - 1)
-        self.states(np.arange(len(self.tree)))
+        self.states(self.readable())
+
+    def readable(self) -> np.ndarray:
+        """The nodes that a rollout of this world can read: what follows on its last turn is read by nobody."""
+        return self.tree.grow(self.settings.max_turns - 1)
 
     def solve(self, agents: np.ndarray, questions: np.ndarray, replicates: np.ndarray) -> np.ndarray:
         """Rewards (batch,) of single-step rollouts: each agent alone, as the Worker of turn 1, on its question."""
@@ -239,7 +247,7 @@ class RecordedWorld(SimulatedWorld):
         live.stop[act[accepts]] = STOPS.index("accepted")
         text = self._text[question, agent]
         works = (role == WORKER) & (text >= 0)
-        live.cost[act] += np.where((role == WORKER) | verifies, self._cost[question, agent], 0.0)
+        live.cost[act] += np.where((role == WORKER) | verifies, self.dollars[question, agent], 0.0)
         goes_on = np.flatnonzero(works | (verifies & ~accepts))
         saying = np.where(works, text, self._reason[question, agent])[goes_on]
         live.node[act[goes_on]] = self.tree.child(node[goes_on], saying)
@@ -273,8 +281,7 @@ def in_order(texts: Sequence[Messages]) -> Iterator[list[int]]:
 
 def texts_of(world: RecordedWorld) -> list[Messages]:
     """Every transcript that a rollout of this world can read."""
-    world.tree.grow(world.settings.max_turns - 1)
-    return [transcript.messages() for transcript in world.tree.transcripts]
+    return [world.tree.transcripts[node].messages() for node in world.readable()]
 
 
 def run_recorded(
