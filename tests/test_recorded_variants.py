@@ -9,6 +9,7 @@ import pytest
 from test_recorded_routing import separable
 
 from trinity_core.analysis import recorded_routing as routing
+from trinity_core.analysis.intervals import Estimate
 from trinity_core.recorded import variants
 from trinity_core.recorded.experiments import Questions, Run, run, run_all
 from trinity_core.recorded.routing import Asked, RoutingData
@@ -112,6 +113,8 @@ def test_judge_reads_the_test_questions_for_nothing_but_the_verdict():
     one, two = (judge(Grids(train, seen, first, second, 7), Variant(((0, "x"),))) for seen in (test, other))
     assert (one.validated == two.validated).all() and (one.unseen == two.unseen).all() and (one.test == two.test).all()
     assert routing.rewards(test, one.test).mean() > 0.95
+    assert one.estimates["cross-validation"] == two.estimates["cross-validation"]
+    assert one.estimates["test"].value > 0.9 > 0.2 > two.estimates["test"].value
 
 
 def test_states_stand_side_by_side():
@@ -151,25 +154,27 @@ def test_percent_keeps_the_value_inside():
 
 
 def test_variants_are_ordered_by_training_questions_alone():
-    train, test = separable(seed=1), separable(seed=2)
-    good, bad = train.right.argmax(axis=1), (train.right.argmax(axis=1) + 1) % 3
-    right, wrong = test.right.argmax(axis=1), (test.right.argmax(axis=1) + 1) % 3
+    def found(*values):
+        panels = ("cross-validation", "unseen benchmark", "test")
+        return {panel: Estimate(value, value - 0.1, value + 0.1) for panel, value in zip(panels, values, strict=True)}
+
+    none = np.zeros(0, int)
     judged = [
-        variants.Judged(Variant(((1, "x"),)), 5, bad, bad, right),
-        variants.Judged(Variant(((2, "x"),)), 5, good, bad, wrong),
+        variants.Judged(Variant(((1, "x"),)), 5, none, none, none, found(0.3, 0.2, 0.9)),
+        variants.Judged(Variant(((2, "x"),)), 5, none, none, none, found(0.4, 0.2, 0.1)),
     ]
-    table = routing.variant_table(train, test, judged)
+    table = routing.variant_table(judged)
     assert table["variant"][0].startswith("x 2") and table["chosen"].tolist() == [True, False]
-    assert table["both"].tolist() == pytest.approx([50, 0]) and table["test"].tolist() == pytest.approx([0, 100])
+    assert table["both"].tolist() == pytest.approx([30, 25]) and table["test"].tolist() == pytest.approx([10, 90])
 
 
 def test_curve_takes_long_runs_or_single_ones(questions):
     budgets = [528, 1056]
     jobs = routing.curve_runs(1, budgets)
-    assert [job.budget for job in jobs["SFT"]] == budgets and len(jobs["sep-CMA-ES"]) == 1
-    for name in ("sep-CMA-ES", "SFT"):
-        table = routing.curve(questions.test, [run(questions, job) for job in jobs[name]], budgets)
-        assert table["evaluations"].tolist() == budgets and (table["low"] <= table["high"]).all()
+    assert [job.budget for job in jobs["SFT"]] == budgets[:-1] and len(jobs["sep-CMA-ES"]) == 1
+    for name, at in (("sep-CMA-ES", budgets), ("SFT", budgets[:-1])):
+        table = routing.curve(questions.test, [run(questions, job) for job in jobs[name]], budgets, 1)
+        assert table["evaluations"].tolist() == at and (table["low"] <= table["high"]).all()
 
 
 def test_ceiling_table_has_every_benchmark(questions):

@@ -16,7 +16,7 @@ from trinity_core.analysis.intervals import Estimate, by_family, mean_interval, 
 from trinity_core.recorded.evaluation import best_by_benchmark
 from trinity_core.recorded.experiments import Outcome, Run
 from trinity_core.recorded.routing import RoutingData
-from trinity_core.recorded.variants import Variant, within_benchmarks
+from trinity_core.recorded.variants import Judged, Variant, within_benchmarks
 from trinity_core.training.learners import Reinforce, SepCmaEs
 from trinity_core.training.sft import Sft
 
@@ -78,13 +78,14 @@ def method_runs(seeds: int) -> dict[str, list[Run]]:
 
 
 def curve_runs(seeds: int, budgets: Sequence[int]) -> dict[str, list[Run]]:
-    """The learners along the budget: one long run a seed, judged on the way; SFT, which looks ahead, a run a budget."""
+    """The learners along the budget: one long run a seed, judged on the way; SFT, which looks ahead, a run a budget but
+    the last, before which it has labelled every question."""
     longest = budgets[-1] + 528  # so that the last checkpoint lies within
     found = {
         name: seeds_of(replace(METHODS[name], budget=longest, checkpoints=tuple(budgets)), seeds)
         for name in ON_THE_CURVE
     }
-    return {**found, "SFT": [job for b in budgets for job in seeds_of(replace(METHODS["SFT"], budget=b), seeds)]}
+    return {**found, "SFT": [job for b in budgets[:-1] for job in seeds_of(replace(METHODS["SFT"], budget=b), seeds)]}
 
 
 def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
@@ -98,7 +99,7 @@ def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
             "all 576": base,
         },
         "Dimension, 16 x the budget": {
-            **{f"{k} directions, 16 x": replace(base, components=k, budget=16 * budget) for k in (4, 16, 64)},
+            **{f"{k} directions, 16 x": replace(base, components=k, budget=16 * budget) for k in (16,)},
             "all 576, 16 x": replace(base, budget=16 * budget),
         },
         "Dimension, without noise": {
@@ -131,7 +132,6 @@ def evolution_runs(seeds: int, budget: int, start: np.ndarray) -> dict[str, list
         "sep-CMA-ES, the paper's budget": base,
         "sep-CMA-ES, 16 x the budget": replace(base, budget=16 * budget),
         "sep-CMA-ES from the solution of every score": replace(base, start=start, settings=SepCmaEs(sigma=0.003)),
-        "REINFORCE, 16 x the budget": replace(base, method="reinforce", budget=16 * budget),
     }
     return {name: seeds_of(job, seeds) for name, job in named.items()}
 
@@ -176,13 +176,14 @@ def benchmark_intervals(data: RoutingData, chosen: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["benchmark", "accuracy", "low", "high"])
 
 
-def curve(data: RoutingData, outcomes: Sequence[Outcome], budgets: Sequence[int]) -> pd.DataFrame:
+def curve(data: RoutingData, outcomes: Sequence[Outcome], budgets: Sequence[int], seeds: int) -> pd.DataFrame:
     """Average (%) with interval at every budget, of `curve_runs`' outcomes of one method."""
-    rows, seeds = [], len(outcomes) // len(budgets)
-    for place, budget in enumerate(budgets):
-        long_runs = [one.at[budget] for one in outcomes if one.at]
-        agents = long_runs or [one.chosen for one in outcomes[place * seeds : (place + 1) * seeds]]
-        rows.append((budget, *(100 * number for number in estimate(data, np.stack(agents)))))
+    if outcomes[0].at:
+        agents = {budget: [one.at[budget] for one in outcomes] for budget in budgets}
+    else:
+        pairs = zip(budgets, range(0, len(outcomes), seeds), strict=False)
+        agents = {budget: [one.chosen for one in outcomes[first : first + seeds]] for budget, first in pairs}
+    rows = [(budget, *(100 * n for n in estimate(data, np.stack(some)))) for budget, some in agents.items()]
     return pd.DataFrame(rows, columns=["evaluations", "average", "low", "high"])
 
 
@@ -212,15 +213,13 @@ def above(value: Estimate, published: float) -> Estimate:
     return Estimate(*(number - published / 100 for number in value))
 
 
-def variant_table(train: RoutingData, test: RoutingData, judged: Sequence[Any]) -> pd.DataFrame:
+def variant_table(judged: Sequence[Judged]) -> pd.DataFrame:
     """One row a variant, the best first and marked: by the mean of cross-validation and unseen benchmarks alone."""
     rows = []
     for one in judged:
         row: dict[str, Any] = {"variant": one.variant.name, "trained numbers": one.parameters}
-        panels = (("cross-validation", train, one.validated), ("unseen benchmark", train, one.unseen),
-                  ("test", test, one.test))  # fmt: skip
-        for panel, data, chosen in panels:
-            value, low, high = (100 * number for number in estimate(data, chosen))
+        for panel, found in one.estimates.items():
+            value, low, high = (100 * number for number in found)
             row |= {panel: value, f"{panel} low": low, f"{panel} high": high}
         rows.append(row | {"both": (row["cross-validation"] + row["unseen benchmark"]) / 2})
     table = pd.DataFrame(rows).sort_values("both", ascending=False, kind="stable", ignore_index=True)

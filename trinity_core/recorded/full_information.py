@@ -86,17 +86,18 @@ def _ascend(x: np.ndarray, targets: np.ndarray, weights: np.ndarray, penalty: fl
     from scipy.optimize import minimize
 
     shape = (targets.shape[1], x.shape[1])
+    x = x.astype(np.float32)  # reading x is what takes the time; everything else stays in float64
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         W = flat.reshape(shape)
-        pi = softmax(x @ W.T)
+        pi = softmax((x @ W.T.astype(np.float32)).astype(np.float64))
         if likelihood:
             value = (targets * np.log(pi + 1e-300)).sum(axis=1)
             by_logits = targets - pi
         else:
             value = (pi * targets).sum(axis=1)
             by_logits = pi * (targets - value[:, None])
-        gradient = (by_logits * weights[:, None]).T @ x - 2 * penalty * W
+        gradient = (by_logits * weights[:, None]).T.astype(np.float32) @ x - 2 * penalty * W
         return -(weights @ value - penalty * (W**2).sum()), -gradient.ravel()
 
     found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trinity_core.analysis.intervals import Estimate, mean_interval
 from trinity_core.recorded.full_information import LinearRouter, fit
 from trinity_core.recorded.routing import RoutingData
 
@@ -125,19 +126,28 @@ class Grids:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A variant's choices in cross-validation (n,), on unseen benchmarks (n,) and on the test questions (n_test,)."""
+    """A variant's choices in cross-validation (n,), on unseen benchmarks (n,) and on the test questions (n_test,), and
+    the mean of each over benchmarks: panel -> `Estimate`."""
 
     variant: Variant
     parameters: int
     validated: np.ndarray
     unseen: np.ndarray
     test: np.ndarray
+    estimates: Mapping[str, Estimate]
 
 
 def judge(grids: Grids, variant: Variant) -> Judged:
     """Everything about one variant. The test questions play no part in the choice between variants."""
     data = grids.train.with_states(states_of(grids.first, variant.reading))
-    validated = cross_validate(variant, data, grids.seed)
     router = train(variant, data)
-    test = router.choose(states_of(grids.second, variant.reading))
-    return Judged(variant, router.parameters, validated, leave_one_benchmark_out(variant, data), test)
+    panels = {
+        "cross-validation": (data, cross_validate(variant, data, grids.seed)),
+        "unseen benchmark": (data, leave_one_benchmark_out(variant, data)),
+        "test": (grids.test, router.choose(states_of(grids.second, variant.reading))),
+    }
+    estimates = {
+        name: mean_interval(asked.right[np.arange(len(chosen)), chosen][None], asked.families)
+        for name, (asked, chosen) in panels.items()
+    }
+    return Judged(variant, router.parameters, *(chosen for _, chosen in panels.values()), estimates)
