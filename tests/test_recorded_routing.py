@@ -226,6 +226,7 @@ def test_command_on_files(method, files, model, tmp_path, capsys, monkeypatch):
         agent = int(np.argmax(np.mean([table.right.mean(axis=0) for table in both], axis=0)))
         expected = np.mean([table.right[:, agent].mean() for table in tables])
         assert value == pytest.approx(100 * expected, abs=1e-3)
+        assert report["gain over it"] == [0.0, 0.0, 0.0]
 
 
 def test_command_names_what_is_wrong(files, model, tmp_path, capsys):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trinity_core.analysis.intervals import Estimate, by_family, mean_interval
+from trinity_core.analysis.intervals import Estimate, by_family, mean_interval, paired_difference
 from trinity_core.recorded.routing import AgentHead, RoutingData, RoutingWorld, choices, gather
 
 LEARNERS = ("sep-cma-es", "sft", "reinforce", "random-search")
@@ -231,6 +231,8 @@ def summary(found: Evaluation, train: RoutingData, reader: Any, seconds: float) 
     averages = {name: mean_interval(rewards, test.families) for name, rewards in known.items()}
     single = {name: by_family(rewards, test.families) for name, rewards in known.items()}
     shares = dict(zip(found.by_benchmark, found.shares().tolist(), strict=True))
+    single_agent = best_single(train, test)
+    alone = test.right[np.arange(len(single_agent)), single_agent][None]
     return {
         "method": found.method,
         "evidence": "recorded",
@@ -244,6 +246,8 @@ def summary(found: Evaluation, train: RoutingData, reader: Any, seconds: float) 
         "seeds": len(found.chosen),
         "accuracy": {name: _percent(estimate) for name, estimate in found.by_benchmark.items()},
         "average": _percent(found.average),
+        "best single LLM of the training files": test.agents[single_agent[0]],
+        "gain over it": _percent(paired_difference(found.rewards, alone, test.families)),
         "average of each seed": [
             round(100 * mean_interval(row[None], test.families).value, 4) for row in found.rewards
         ],
@@ -297,6 +301,8 @@ def as_text(report: dict[str, Any]) -> str:
             "",
             *lines,
             "",
+            f"Against {report['best single LLM of the training files']}, the best single LLM of the training files: "
+            f"{_interval(report['gain over it'])} points.",
             "Accuracy in percent; evidence: recorded. The last three columns are chosen on the test questions, so no",
             f"router can know them beforehand. {_agents(report)}",
         ]
