@@ -296,7 +296,7 @@ def as_text(report: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{len(report['agents'])} LLMs, {sum(report['train'].values())} training questions of "
-            f"{len(report['train'])} benchmarks, {report['seeds']} seed{'s' * (report['seeds'] > 1)}; {trained}",
+            f"{len(report['train'])} benchmark{'s' * (len(report['train']) > 1)}, {report['seeds']} seed{'s' * (report['seeds'] > 1)}; {trained}",
             f"hidden states: {reader['name']}, layer {reader['layer']}, {reader['position']} token, {reader['dtype']}",
             "",
             *lines,
