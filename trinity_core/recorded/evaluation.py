@@ -292,11 +292,12 @@ def as_text(report: dict[str, Any]) -> str:
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
         for row in [head, *rows]
     ]
+    benchmarks = f"{len(report['train'])} benchmark{'s' * (len(report['train']) > 1)}"
     trained = f"{report['trained parameters']:,} trained numbers, {report['evaluations a seed']:,} scores read"
     return "\n".join(
         [
-            f"{len(report['agents'])} LLMs, {sum(report['train'].values())} training questions of "
-            f"{len(report['train'])} benchmark{'s' * (len(report['train']) > 1)}, {report['seeds']} seed{'s' * (report['seeds'] > 1)}; {trained}",
+            f"{len(report['agents'])} LLMs, {sum(report['train'].values())} training questions of {benchmarks}, "
+            f"{report['seeds']} seed{'s' * (report['seeds'] > 1)}; {trained}",
             f"hidden states: {reader['name']}, layer {reader['layer']}, {reader['position']} token, {reader['dtype']}",
             "",
             *lines,
