@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 
 import pytest
@@ -67,3 +69,20 @@ def test_broken_off_work_is_not_called_done(capsys):
     with pytest.raises(KeyboardInterrupt), PlainLines(50_000, "encoding"):
         raise KeyboardInterrupt
     assert "done" not in capsys.readouterr().err
+
+
+def test_a_terminal_that_does_not_know_its_width_gets_a_bar_too():
+    import pty
+
+    program = (
+        "from trinity_core.progress import progress\n"
+        "with progress(8000, 'encoding') as bar:\n"
+        "    bar.update(2000)\n"
+        "    bar.refresh()\n"
+    )
+    ours, theirs = pty.openpty()  # of 0 columns
+    done = subprocess.run([sys.executable, "-c", program], stderr=theirs, env=os.environ, timeout=60, check=True)
+    os.close(theirs)
+    text = os.read(ours, 10**5).decode()
+    os.close(ours)
+    assert done.returncode == 0 and "6,000 tokens left" in text

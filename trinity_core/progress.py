@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -30,7 +31,8 @@ def progress(tokens: int, description: str) -> Any:
         return PlainLines(tokens, description)
     form = "{desc}: {percentage:3.0f}%|{bar}| {left} tokens left [{elapsed}<{remaining}, {rate_fmt}]"
     hidden = {} if wanted and watched and tokens >= BAR_FROM else {"disable": True}
-    return Bar(total=tokens, desc=description, unit="tok", bar_format=form, leave=False, mininterval=0.5, **hidden)
+    shape = {"bar_format": form, "ncols": shutil.get_terminal_size().columns - 1}  # tqdm shows nothing where it is 0
+    return Bar(total=tokens, desc=description, unit="tok", leave=False, mininterval=0.5, **shape, **hidden)
 
 
 class PlainLines:
