@@ -166,11 +166,11 @@ def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
 
 
 def _names(ax: Axes, part: pd.DataFrame) -> None:
-    """Names beside their points, two that are close together above and below."""
+    """Names beside their points, those that are close together moved apart."""
     x, y = np.log10(1000 * part["dollars"].to_numpy()), part["accuracy"].to_numpy()
     height = np.ptp(ax.get_ylim())
     for row, name in enumerate(part["system"]):
-        close = (np.abs(x - x[row]) < 0.25) & (np.abs(y - y[row]) < 0.05 * height) & (np.arange(len(x)) != row)
-        shift = 0 if not close.any() else 6 if y[row] >= y[close].max() else -6
+        close = (np.abs(x - x[row]) < 0.25) & (np.abs(y - y[row]) < 0.05 * height)
+        shift = 6 * int((close & (y < y[row])).sum() - (close & (y > y[row])).sum())
         ax.annotate(name, (10 ** x[row], y[row]), xytext=(6, shift), textcoords="offset points", fontsize=8,
                     va="center")  # fmt: skip
