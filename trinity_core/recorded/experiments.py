@@ -128,11 +128,13 @@ def run_all(function: Callable[[Any, Any], Any], shared: Any, jobs: Sequence[Any
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
+    from threadpoolctl import threadpool_limits
     from tqdm import tqdm
 
     count = min(workers or min(len(os.sched_getaffinity(0)), 8), len(jobs))
     if count <= 1:
-        return [function(shared, job) for job in tqdm(jobs, desc="trainings", leave=False)]
+        with threadpool_limits(1):  # as in a worker: sums of other threads' parts differ in their last bits
+            return [function(shared, job) for job in tqdm(jobs, desc="trainings", leave=False)]
     longest = sorted(range(len(jobs)), key=lambda place: -getattr(jobs[place], "budget", 0))
     done: dict[int, Any] = {}
     with ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(shared,)) as executor:
