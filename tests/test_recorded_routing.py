@@ -209,7 +209,9 @@ def test_command_on_files(method, files, model, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out.json"
     words = ["--train", *train_files, "--test", *test_files, "--method", method, "--seeds", "2", "--budget", "1200"]
     assert main([*words, "--encoder", model, "--json", str(out)]) == 0
-    printed = capsys.readouterr().out
+    printed, said = capsys.readouterr()
+    assert ("no training file of new" in said) == (method == "per-benchmark-best")
+    assert max(map(len, printed.splitlines())) <= 120
     report = json.loads(out.read_text())
     assert report["test"] == {"one": 25, "new": 15} and report["train"] == {"one": 30, "two": 20}
     assert report["method"] == method and method in printed and "recorded" in printed

@@ -7,6 +7,7 @@ the recorded scores of whichever LLM it picks; intervals are over seeds and ques
 from __future__ import annotations
 
 import json
+import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -209,6 +210,10 @@ def evaluate_files(
     train_tables, remarks = drop_overlap(train_tables, test_tables)
     for remark in [*(said for table in [*train_tables, *test_tables] for said in table.remarks), *remarks]:
         print(f"note: {remark}", file=sys.stderr)
+    known = {table.name.lower() for table in train_tables}
+    unseen = [table.name for table in test_tables if table.name.lower() not in known]
+    if method == "per-benchmark-best" and unseen:
+        print(f"note: no training file of {', '.join(unseen)}; there the best single LLM answers", file=sys.stderr)
     reader = load_reader(encoder, layer=layer)
     # One call, so that one bar shows how much is left.
     texts = [text for table in [*train_tables, *test_tables] for text in table.questions]
@@ -304,8 +309,12 @@ def as_text(report: dict[str, Any]) -> str:
             "",
             f"Against {report['best single LLM of the training files']}, the best single LLM of the training files: "
             f"{_interval(report['gain over it'])} points.",
-            "Accuracy in percent; evidence: recorded. The last three columns are chosen on the test questions, so no",
-            f"router can know them beforehand. {_agents(report)}",
+            *textwrap.wrap(
+                "Accuracy in percent; evidence: recorded. The last three columns are chosen on the test questions, so no "
+                f"router can know them beforehand. {_agents(report)}",
+                110,
+                break_on_hyphens=False,
+            ),
         ]
     )
 
