@@ -310,8 +310,8 @@ def as_text(report: dict[str, Any]) -> str:
             f"Against {report['best single LLM of the training files']}, the best single LLM of the training files: "
             f"{_interval(report['gain over it'])} points.",
             *textwrap.wrap(
-                "Accuracy in percent; evidence: recorded. The last three columns are chosen on the test questions, so no "
-                f"router can know them beforehand. {_agents(report)}",
+                "Accuracy in percent; evidence: recorded. The last three columns are chosen on the test questions, so "
+                f"no router can know them beforehand. {_agents(report)}",
                 110,
                 break_on_hyphens=False,
             ),
