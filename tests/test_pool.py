@@ -507,7 +507,7 @@ def test_wrong_use_is_named(server, tmp_path):
 
 def test_shipped_files(tmp_path):
     for path in sorted((ROOT / "data" / "pools").glob("*.yaml")):
-        assert read_config(path)["kind"] in ("simulated", "slm", "litellm"), path
+        assert read_config(path)["kind"] in ("simulated", "slm", "litellm", "recorded"), path
     live = load_pool("paper7-live", cache=tmp_path)
     names = [agent.name for agent in live.agents]
     assert names[0] == "GPT-5" and names[5:] == ["Qwen3-32B (reasoning)", "Qwen3-32B (direct)"]

@@ -103,7 +103,8 @@ class RecordedPool:
         kind = "judge" if not self.verifies else "choice" if options else "math"
         split = "train" if "train" in table.path.stem.lower() else "test"
         meta = {"options": options, "file": table.path.name}
-        question = Question(name, table.name, split, text, text, 0, kind, right[0] if right else "", meta)  # type: ignore[arg-type]
+        reference = right[0] if right else ""  # what somebody said who was right; the reward does not depend on it
+        question = Question(name, table.name, split, text, text, 0, kind, reference, meta)  # type: ignore[arg-type]
         place = len(self._known)
         self._place[name] = place
         places = tuple(texts.index(one) if one else -1 for one in kept)
