@@ -82,7 +82,7 @@ def test_a_terminal_that_does_not_know_its_width_gets_a_bar_too():
     )
     ours, theirs = pty.openpty()  # of 0 columns
     done = subprocess.run([sys.executable, "-c", program], stderr=theirs, env=os.environ, timeout=60, check=True)
-    os.close(theirs)
     text = os.read(ours, 10**5).decode()
+    os.close(theirs)
     os.close(ours)
     assert done.returncode == 0 and "6,000 tokens left" in text

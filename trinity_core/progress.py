@@ -31,7 +31,8 @@ def progress(tokens: int, description: str) -> Any:
         return PlainLines(tokens, description)
     form = "{desc}: {percentage:3.0f}%|{bar}| {left} tokens left [{elapsed}<{remaining}, {rate_fmt}]"
     hidden = {} if wanted and watched and tokens >= BAR_FROM else {"disable": True}
-    shape = {"bar_format": form, "ncols": shutil.get_terminal_size().columns - 1}  # tqdm shows nothing where it is 0
+    columns, lines = shutil.get_terminal_size()  # never 0 by 0, where tqdm's own measure shows nothing
+    shape = {"bar_format": form, "ncols": columns - 1, "nrows": lines}
     return Bar(total=tokens, desc=description, unit="tok", leave=False, mininterval=0.5, **shape, **hidden)
 
 
