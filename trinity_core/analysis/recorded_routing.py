@@ -105,7 +105,6 @@ def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
         "Dimension, without noise": {
             **{f"{k} directions, no noise": replace(exact, components=k) for k in (4, 16, 64)},
             "all 576, no noise": exact,
-            "all 576, no noise, 4 x the generations": replace(exact, budget=4 * exact.budget),
         },
         "Noise": {
             "16 questions a candidate (the paper's)": base,
