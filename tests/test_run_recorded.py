@@ -70,7 +70,8 @@ def test_what_is_read_is_encoded_first_and_once(project, data, monkeypatch):
 
 
 def test_nothing_is_encoded_elsewhere(project, data):
-    assert "2 run" in call(project, data=data)  # offline: the notebook on recorded LLMs says its one line
+    printed = call(project, data=data)  # offline: the notebook on recorded LLMs says its one line
+    assert "2 run" in printed and "16_routing: one line here; they need TRINITY_DATA" in printed
     assert "2 run" in call(project, "--profile", "smoke", data=data)
     printed = call(project, *RUN)
     assert "TRINITY_DATA is not set" in printed and "shuhao02/RouterDC" in printed and "1 run" in printed

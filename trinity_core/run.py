@@ -158,6 +158,9 @@ def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
         others = [task.name for task in tasks if task not in own]
         rest = f"; not {', '.join(others)}, committed from another profile" if others else ""
         print(f"{len(own)} executed notebooks copied to {NOTEBOOKS.name}/{rest}")
+    idle = [task.name for task in tasks if task.notebook.own_profile == RECORDED != profile.name]
+    if idle:
+        print(f"{', '.join(idle)}: one line here; they need {DATA_VARIABLE} and --profile {RECORDED} (README)")
     names = f" ({', '.join(failed)})" if failed else ""
     current = len(tasks) - len(due) - len(kept)
     counts = f"{len(due) - len(failed)} run, {current} up to date, {len(failed)} failed{names}"
