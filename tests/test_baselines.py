@@ -518,6 +518,7 @@ def test_command_names_what_is_wrong(capsys):
     assert "no pool 'paper8'" in capsys.readouterr().err
     assert main(["--run", "single", "--pool", "paper7-live"]) == 2
     assert "may cost money: say how much with --max-dollars" in capsys.readouterr().err
+    assert main(["--run", "best-fixed", "--max-dollars", "1"]) == 0  # nobody is paid: a limit is no error
     for words in ([], ["--run", "nothing"], ["--run", "single", "--seed", "-1"]):
         with pytest.raises(SystemExit):
             main(words)

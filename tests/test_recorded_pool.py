@@ -11,6 +11,7 @@ import pytest
 from made_states import MadeEncoder, RoundedEncoder
 from recorded_files import AGENTS, questions, write_routellm, write_routerbench, write_routerdc
 
+from trinity_core.baselines.__main__ import main as compare
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.heads import make_head
 from trinity_core.masked_head import without
@@ -27,6 +28,7 @@ from trinity_core.recorded.conversation import (
 from trinity_core.recorded.tables import read_table
 from trinity_core.roles import Transcript, build_prompt
 from trinity_core.rollout import Job, LoopSettings
+from trinity_core.rollout import main as converse
 from trinity_core.training.learners import SepCmaEs
 from trinity_core.training.task import Task
 from trinity_core.training.train import train
@@ -219,6 +221,23 @@ def test_pool_files_name_recorded_files_below_the_data_folder(tmp_path, bench, n
     ):
         with pytest.raises(PoolError, match=message):
             build({**config, **change}, data=tmp_path)
+
+
+def test_the_commands_take_a_recorded_pool_with_its_own_questions_or_refuse_it(tmp_path, bench, monkeypatch, capsys):
+    file = tmp_path / "own.yaml"
+    file.write_text("kind: recorded\nfiles: [routerbench/letters_train.csv]\n")
+    assert converse(["--pool", str(file), "--list-questions"]) == 2
+    assert "TRINITY_DATA is not set" in capsys.readouterr().err
+    monkeypatch.setenv("TRINITY_DATA", str(tmp_path))
+    assert converse(["--pool", str(file), "--list-questions"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == [question.id for question in load_pool(file).questions]
+    assert converse(["--pool", str(file), "--question", "math-test-000"]) == 2
+    assert f"no question 'math-test-000' in pool {file}" in capsys.readouterr().err
+    assert converse(["--pool", str(file), "--question", names[3], "--seed", "2"]) == 0
+    assert "reward" in capsys.readouterr().out
+    assert compare(["--run", "single", "--pool", str(file)]) == 2
+    assert "trinity_core.recorded --train" in capsys.readouterr().err
 
 
 # --- the compiled world ---

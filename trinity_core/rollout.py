@@ -237,6 +237,7 @@ def finish(live: list[Live], check: Callable[[Question, str], bool]) -> list[Rol
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command: one rollout of one question, by a head with all weights 0 (every agent and role equally likely)."""
+    from trinity_core.pool import load_pool, pool_kind
     from trinity_core.profiles import PROFILES, get_profile
     from trinity_core.tasks import load_questions
 
@@ -244,13 +245,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--profile", default="offline", choices=list(PROFILES))
     parser.add_argument("--list-questions", action="store_true", help="one id a line, then the question's first words")
     parser.add_argument("--question", metavar="ID", help="the question to answer, as --list-questions names it")
-    parser.add_argument("--pool", default="paper7", help="a file of data/pools, or `slm`: the real local model answers")
+    parser.add_argument(
+        "--pool",
+        default="paper7",
+        help="a file of data/pools (a recorded one brings its own questions), or `slm`: the real local model answers",
+    )
     parser.add_argument("--seed", type=int, default=42, help="of the coordinator's and the agents' draws")
     parser.add_argument("--max-turns", type=int, default=5, metavar="K")
     parser.add_argument("--transcript", default="paper", choices=TRANSCRIPT_RULES)
     options = parser.parse_args(arguments)
     profile = get_profile(options.profile)
-    questions = load_questions(per_family=profile.per_family)
+    recorded = None
+    try:
+        if options.pool != "slm" and pool_kind(options.pool) == "recorded":
+            recorded = load_pool(options.pool)
+    except PoolError as error:
+        print(error, file=sys.stderr)
+        return 2
+    questions = recorded.questions if recorded else load_questions(per_family=profile.per_family)
     if options.list_questions:
         for question in questions:
             print(question.id, " ".join(question.bare.split())[:80])
@@ -260,18 +272,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [question for question in questions if question.id == options.question]
     if not chosen:
         wrong = "give --question ID" if options.question is None else f"no question {options.question!r}"
-        print(f"{wrong} in profile {profile.name}; see --list-questions", file=sys.stderr)
+        place = f"pool {options.pool}" if recorded else f"profile {profile.name}"
+        print(f"{wrong} in {place}; see --list-questions", file=sys.stderr)
         return 2
     from trinity_core.encoder import load_encoder
-    from trinity_core.pool import load_pool
     from trinity_core.tasks.symbolic import CheckerBroken
 
     try:
         settings = LoopSettings(max_turns=options.max_turns, transcript=options.transcript, seed=options.seed)
-        pool = load_pool("local") if options.pool == "slm" else load_pool(options.pool, questions=questions)
+        name = "local" if options.pool == "slm" else options.pool
+        pool = recorded or load_pool(name, questions=questions)
         encoder = load_encoder(profile.encoder)
         policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
-        (rollout,) = run_rollouts([Job(chosen[0], replicate=options.seed)], policy, encoder, pool, settings)
+        run = run_rollouts
+        if recorded:
+            from trinity_core.recorded.conversation import run_recorded as run
+        (rollout,) = run([Job(chosen[0], replicate=options.seed)], policy, encoder, pool, settings)
     except (PoolError, BudgetExceeded, CheckerBroken, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -85,15 +85,20 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _pool(options: argparse.Namespace, questions: Sequence[Any]) -> Any:
-    from trinity_core.pool import PoolError, load_pool
+    from trinity_core.pool import PoolError, load_pool, pool_kind
     from trinity_core.pool.budget import Budget
 
-    if options.max_dollars is not None:
-        return load_pool(options.pool, questions=questions, budget=Budget(max_dollars=options.max_dollars))
-    pool = load_pool(options.pool, questions=questions)
-    if hasattr(pool, "budget"):
+    kind = pool_kind(options.pool)
+    if kind == "recorded":
+        raise PoolError(
+            f"the LLMs of pool {options.pool} were recorded on other questions than these; compare ways to choose "
+            "among them by python -m trinity_core.recorded --train FILE... --test FILE... --method NAME"
+        )
+    if kind != "litellm":  # nobody is paid: there is nothing to limit
+        return load_pool(options.pool, questions=questions)
+    if options.max_dollars is None:
         raise PoolError(f"the agents of pool {options.pool} may cost money: say how much with --max-dollars")
-    return pool
+    return load_pool(options.pool, questions=questions, budget=Budget(max_dollars=options.max_dollars))
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:

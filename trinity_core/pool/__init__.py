@@ -4,6 +4,6 @@
 real local language model), `litellm` (any provider) or `recorded`. Nothing heavy is imported here.
 """
 
-from trinity_core.pool.base import Agent, BudgetExceeded, Pool, PoolError, ask_sync, load_pool
+from trinity_core.pool.base import Agent, BudgetExceeded, Pool, PoolError, ask_sync, load_pool, pool_kind
 
-__all__ = ["Agent", "BudgetExceeded", "Pool", "PoolError", "ask_sync", "load_pool"]
+__all__ = ["Agent", "BudgetExceeded", "Pool", "PoolError", "ask_sync", "load_pool", "pool_kind"]

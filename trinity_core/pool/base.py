@@ -90,6 +90,11 @@ def load_pool(name_or_path: str | Path, **settings: Any) -> Pool:
         raise PoolError(f"{name_or_path}: {error}") from None
 
 
+def pool_kind(name_or_path: str | Path) -> str:
+    """The kind that a pool's file names (a key of `KINDS`, where it names a right one); nothing of it is built."""
+    return str(read_config(find_config(name_or_path)).get("kind"))
+
+
 def find_config(name_or_path: str | Path) -> Path:
     """The file of a pool's name or path."""
     path = Path(name_or_path).expanduser()
