@@ -30,10 +30,11 @@ def progress(tokens: int, description: str) -> Any:
     if wanted and not watched and tokens >= LINES_FROM:
         return PlainLines(tokens, description)
     form = "{desc}: {percentage:3.0f}%|{bar}| {left} tokens left [{elapsed}<{remaining}, {rate_fmt}]"
-    hidden = {} if wanted and watched and tokens >= BAR_FROM else {"disable": True}
+    # Said either way: tqdm takes its default from the environment that it was imported in.
+    shown = wanted and watched and tokens >= BAR_FROM
     columns, lines = shutil.get_terminal_size()  # never 0 by 0, where tqdm's own measure shows nothing
     shape = {"bar_format": form, "ncols": columns - 1, "nrows": lines}
-    return Bar(total=tokens, desc=description, unit="tok", leave=False, mininterval=0.5, **shape, **hidden)
+    return Bar(total=tokens, desc=description, unit="tok", leave=False, mininterval=0.5, **shape, disable=not shown)
 
 
 class PlainLines:
