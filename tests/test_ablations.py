@@ -229,7 +229,9 @@ def test_rounded_keeps_a_number_inside_its_interval():
 
 
 def test_figures_are_drawn():
-    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib
+
+    matplotlib.use("agg")
     losses = ab.losses({ab.FULL: trained(0.8), "last token": trained(0.5), "GPT-5 only": trained(0.7)}, FAMILIES)
     figure = draw.draw_losses(losses)
     assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == list(ab.COLUMNS)

@@ -183,8 +183,6 @@ def test_the_table_names_every_benchmark_and_its_converter() -> None:
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
 @pytest.mark.parametrize("name", GOOD)
 def test_good_rows_are_read_from_every_kind_of_file(name: str, suffix: str, tmp_path: Path, no_hub: list) -> None:
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
     loaded = load_benchmark(name, "test", write(tmp_path / f"rows{suffix}", GOOD[name]))
     plain = load_benchmark(name, "test", write(tmp_path / "plain.jsonl", GOOD[name]))
     assert [(q.id, q.text, q.kind, q.reference) for q in loaded] == [(q.id, q.text, q.kind, q.reference) for q in plain]

@@ -188,7 +188,9 @@ def test_published_shares_sum_to_one():
 
 
 def test_figures_are_drawn(task, firm, families):
-    pytest.importorskip("matplotlib").use("agg")
+    import matplotlib
+
+    matplotlib.use("agg")
     thetas, turns = firm
     names = [agent.name for agent in task.world.pool.agents]
     share = dict.fromkeys(names, 100 / 7)

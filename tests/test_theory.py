@@ -273,7 +273,7 @@ def test_gradient_and_hessian_by_finite_differences(routing):
 
 
 def test_hessian_by_automatic_differentiation(routing):
-    torch = pytest.importorskip("torch")
+    import torch
     states, rewards, theta = routing
     h, r = torch.tensor(states), torch.tensor(rewards)
 
