@@ -335,6 +335,27 @@ def test_two_processes_at_once_ask_once(server, tmp_path):
     assert sum(finish(program) for program in programs) == 12 == len(server.requests)
 
 
+OPEN = """
+import sys
+from trinity_core.pool.cache import AnswerCache
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(20):
+    AnswerCache.at(f"{sys.argv[1]}/{i}")
+"""
+
+
+def test_new_cache_opens_in_many_processes_at_once(tmp_path):
+    command = [sys.executable, "-c", OPEN, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    programs = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(4)]
+    assert [program.stdout.readline() for program in programs] == ["ready\n"] * 4
+    for program in programs:
+        program.stdin.write("\n")
+        program.stdin.flush()
+    assert [program.communicate(timeout=120)[1] for program in programs] == [""] * 4
+
+
 def test_damaged_cache_is_named(tmp_path):
     (tmp_path / "answers.sqlite").write_bytes(b"no database at all, but long enough to be read as one" * 100)
     with pytest.raises(PoolError, match=r"answers\.sqlite cannot be read or written .* move a damaged file away"):

@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import secrets
+import selectors
 import shutil
 import socket
 import sqlite3
@@ -27,7 +28,7 @@ import pytest
 from sandbox_attacks import ESCAPES, FORGERIES
 
 from trinity_core import env, paths
-from trinity_core.tasks import load_questions, sandbox, sandbox_results
+from trinity_core.tasks import load_questions, sandbox, sandbox_bubblewrap, sandbox_results
 from trinity_core.tasks.errors import DataError
 from trinity_core.tasks.sandbox import CodeResult, Limits, run_code, sandbox_status
 from trinity_core.tasks.sandbox_bubblewrap import REFUSED, find_bubblewrap, system_call_filter
@@ -670,6 +671,22 @@ def test_sandbox_refuses_with_a_bubblewrap_that_does_not_work(no_bubblewrap):
     result = run_code(ADD, tests=ADD_TESTS, entry_point="f")
     assert result.status == "refused" and "Creating new namespace failed" in result.detail
     assert "Creating new namespace failed" in sandbox_status()
+
+
+def test_last_words_are_read_whatever_pipe_ends_first(no_bubblewrap, monkeypatch):
+    """On a busy machine every pipe of a process that has ended is ready at once, the awaited one perhaps first."""
+    select = selectors.DefaultSelector.select
+
+    def late(selector, timeout=None):
+        time.sleep(0.3)
+        return sorted(select(selector, timeout), key=lambda ready: ready[0].fd)
+
+    monkeypatch.setattr(selectors.DefaultSelector, "select", late)
+    monkeypatch.setattr(sandbox_bubblewrap, "_ways", lambda: ("user",))
+    fake = no_bubblewrap / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: no more name spaces' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    assert "(bwrap: no more name spaces)" in sandbox_bubblewrap.find_bubblewrap()[1]
 
 
 def test_sandbox_refuses_with_a_bubblewrap_that_shuts_nothing_off(no_bubblewrap):

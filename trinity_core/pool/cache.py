@@ -77,7 +77,7 @@ class AnswerCache:
             folder.mkdir(parents=True, exist_ok=True)
             self._claims = os.open(folder / "in-work.lock", os.O_RDWR | os.O_CREAT, 0o644)
             self._database = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode=WAL")
+            # No write-ahead log: the switch to it fails, without waiting, where two processes open a new file at once.
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute(SCHEMA)
         except (OSError, sqlite3.Error) as error:

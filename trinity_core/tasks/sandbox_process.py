@@ -186,6 +186,7 @@ class Run:
         stopped = self._pump(None if until is None else self._ours[until])
         if not stopped:
             self._wait(0.5)  # for the exit status of a process on its way out
+            self._drain()
         codes = [process.poll() for process in self.processes]
         if self.wrapper is not None:  # it reports a signal as 128 + n
             codes = [128 - code if code is not None and code > 128 else code for code in codes]
@@ -229,6 +230,16 @@ class Run:
                         if ours == until:
                             return None
         return None if self._wait(deadline - time.monotonic()) else "timeout"
+
+    def _drain(self) -> None:
+        """Reads what the other pipes hold when the awaited one ends: a dying process closes them all at once, and the
+        words on its stderr must not depend on which is looked at first."""
+        for ours, chunks in self._chunks.items():
+            left = self._limits[ours] - sum(map(len, chunks))
+            with contextlib.suppress(BlockingIOError):
+                while left > 0 and (chunk := os.read(ours, min(left, 1 << 16))):
+                    chunks.append(chunk)
+                    left -= len(chunk)
 
     def _write_some(self, ours: int) -> bool:
         """Writes what the pipe takes; True when nothing is left or nobody reads."""
