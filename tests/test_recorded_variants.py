@@ -10,10 +10,10 @@ from test_recorded_routing import separable
 
 from trinity_core.analysis import recorded_routing as routing
 from trinity_core.analysis.intervals import Estimate
-from trinity_core.recorded import variants
+from trinity_core.recorded import full_information, variants
 from trinity_core.recorded.experiments import Questions, Run, run, run_all
 from trinity_core.recorded.routing import Asked, RoutingData
-from trinity_core.recorded.states import POSITIONS, split_files
+from trinity_core.recorded.states import POSITIONS, fast_dtype, split_files
 from trinity_core.recorded.tables import RecordedError
 from trinity_core.recorded.variants import Grids, Variant, candidates, judge, states_of
 from trinity_core.report.claims import Verdict
@@ -41,7 +41,10 @@ def test_checkpoints_are_shorter_runs(questions):
     long = run(questions, Run("sep-cma-es", budget=1600, checkpoints=(528, 1056)))
     assert sorted(long.at) == [528, 1056]
     for budget, chosen in long.at.items():
-        assert (chosen == run(questions, Run("sep-cma-es", budget=budget)).chosen).all()
+        short = run(questions, Run("sep-cma-es", budget=budget))
+        assert (chosen == short.chosen).all()
+        (kept,) = routing.until([long], budget)
+        assert (kept.chosen == short.chosen).all() and kept.evaluations == budget
 
 
 def test_fitness_without_noise_learns(questions):
@@ -106,6 +109,30 @@ def test_held_out_questions_are_not_learnt_from():
     assert routing.rewards(noise, variants.train(variant, noise).choose(noise.states)).mean() > 0.8
 
 
+@pytest.mark.parametrize("objective", full_information.OBJECTIVES)
+def test_routers_fitted_in_step_are_those_fitted_alone(objective):
+    data = separable()
+    shifted = data.with_states(100 + data.states * np.array([1e3, 1, 1e-3, 1, 1, 1]))
+    variant = Variant(((0, "x"),), objective)
+    group = np.arange(240) % 3
+    group[data.families == "small"] = 3
+    together = variants._held_out(variant, shifted, group)
+    for held in range(4):
+        alone = variants.train(variant, shifted.take(group != held))
+        assert (alone.choose(shifted.states[group == held]) == together[group == held]).mean() > 0.99
+
+
+def test_router_ignores_what_its_own_questions_do_not_vary_in():
+    data = separable()
+    states = np.hstack([data.states, 1e-9 * (data.families == "small")[:, None]])
+    rows = data.families != "small"
+    weights = np.where(rows, 1.0, 0.0)[None]
+    router = full_information.fit_all(states, data.right, weights, objective="expected reward", penalty=1e-3)[0]
+    plain = full_information.fit(data.states[rows], data.right[rows], weights[0, rows], objective="expected reward",
+                                 penalty=1e-3)  # fmt: skip
+    assert (router.choose(states[rows]) == plain.choose(data.states[rows])).mean() > 0.98
+
+
 def test_judge_reads_the_test_questions_for_nothing_but_the_verdict():
     train, test = separable(seed=1), separable(seed=2)
     first, second = ({(0, "x"): data.states} for data in (train, test))
@@ -115,6 +142,22 @@ def test_judge_reads_the_test_questions_for_nothing_but_the_verdict():
     assert routing.rewards(test, one.test).mean() > 0.95
     assert one.estimates["cross-validation"] == two.estimates["cross-validation"]
     assert one.estimates["test"].value > 0.9 > 0.2 > two.estimates["test"].value
+
+
+@pytest.mark.parametrize(
+    ("units", "dtype"),
+    [
+        ({"avx2": True, "cpu_name": "old"}, "float32"),
+        ({"avx512_bf16": False, "amx_bf16": False}, "float32"),
+        ({"avx512_bf16": True, "amx_bf16": False}, "bfloat16"),
+        ({"amx_bf16": True}, "bfloat16"),
+    ],
+)
+def test_bfloat16_only_where_the_processor_has_it(monkeypatch, units, dtype):
+    import torch
+
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: units)
+    assert fast_dtype() == dtype
 
 
 def test_states_stand_side_by_side():

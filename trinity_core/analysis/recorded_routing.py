@@ -90,7 +90,7 @@ def curve_runs(seeds: int, budgets: Sequence[int]) -> dict[str, list[Run]]:
 
 def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
     """What keeps the evolution strategy back: dimension, noise, the step size; the states' leading directions are those
-    of their second moments."""
+    of their second moments. All directions with 16 x the budget are a point of `curve_runs`."""
     base = Run("sep-cma-es", budget=budget)
     exact = Run("exact sep-cma-es", budget=budget // (33 * 16))
     panels = {
@@ -98,10 +98,7 @@ def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
             **{f"{k} directions": replace(base, components=k) for k in (4, 16, 64)},
             "all 576": base,
         },
-        "Dimension, 16 x the budget": {
-            **{f"{k} directions, 16 x": replace(base, components=k, budget=16 * budget) for k in (16,)},
-            "all 576, 16 x": replace(base, budget=16 * budget),
-        },
+        "Dimension, 16 x the budget": {"16 directions, 16 x": replace(base, components=16, budget=16 * budget)},
         "Dimension, without noise": {
             **{f"{k} directions, no noise": replace(exact, components=k) for k in (4, 16, 64)},
             "all 576, no noise": exact,
@@ -133,6 +130,11 @@ def evolution_runs(seeds: int, budget: int, start: np.ndarray) -> dict[str, list
         "sep-CMA-ES from the solution of every score": replace(base, start=start, settings=SepCmaEs(sigma=0.003)),
     }
     return {name: seeds_of(job, seeds) for name, job in named.items()}
+
+
+def until(outcomes: Sequence[Outcome], budget: int) -> list[Outcome]:
+    """Runs of `curve_runs` as they were at one of their checkpoints."""
+    return [replace(one, chosen=one.at[budget], evaluations=budget) for one in outcomes]
 
 
 def stack(outcomes: Sequence[Outcome]) -> np.ndarray:

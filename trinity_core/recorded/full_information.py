@@ -23,6 +23,8 @@ from trinity_core.heads import softmax
 OBJECTIVES = ("expected reward", "likelihood", "regression")
 STEPS, RATE = 100, 0.05  # of Adam on all questions at once: last bits stay last bits, as in no line search
 LENGTH = 6.0
+FLAT = 1e-12  # of a direction's variance over all questions
+ROWS = 512  # questions at a time: what is computed of them stays in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,46 +55,88 @@ def fit(
 
     ValueError for an unknown objective, shapes that do not fit or a penalty of 0 or less.
     """
+    return fit_all(states, rewards, np.asarray(weights)[None], objective=objective, penalty=penalty)[0]
+
+
+def fit_all(
+    states: np.ndarray, rewards: np.ndarray, weights: np.ndarray, *, objective: str, penalty: float
+) -> list[LinearRouter]:
+    """`fit` for each row of question weights (k, n), all in step: the states are read once for all of them.
+
+    A question that a router must not learn from has the weight 0.
+    """
     if objective not in OBJECTIVES:
         raise ValueError(f"unknown objective {objective!r}; choose one of {', '.join(OBJECTIVES)}")
     if not penalty > 0:
         raise ValueError(f"the penalty is {penalty}; give a number above 0")
     states, rewards, weights = (np.asarray(array, np.float64) for array in (states, rewards, weights))
-    if states.ndim != 2 or rewards.shape[:1] != states.shape[:1] or weights.shape != states.shape[:1]:
+    if states.ndim != 2 or rewards.shape[:1] != states.shape[:1] or weights.shape[1:] != states.shape[:1]:
         raise ValueError(f"states {states.shape}, rewards {rewards.shape} and weights {weights.shape} do not fit")
-    weights = weights / weights.sum()
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    # Standardised by what all routers see, then by what each one sees.
+    shared = weights.mean(axis=0)
+    center = shared @ states
+    spread = np.sqrt(shared @ (states - center) ** 2)
+    spread[spread == 0] = 1.0
+    states = (states - center) / spread
     mean = weights @ states
-    scale = np.sqrt(weights @ (states - mean) ** 2)
-    scale = np.where(scale > 0, scale, 1.0) * np.sqrt(states.shape[1]) / LENGTH
-    x = np.hstack([(states - mean) / scale, np.ones((len(states), 1))])
-    W = _regression(x, rewards, weights, penalty) if objective == "regression" else None
-    if W is None:
+    variance = weights @ states**2 - mean**2
+    # A direction that a router's own questions hardly vary in is left as it is.
+    scale = np.where(variance > FLAT, np.sqrt(np.maximum(variance, FLAT)), 1.0) * np.sqrt(states.shape[1]) / LENGTH
+    if objective == "regression":
+        own = zip(weights, mean, scale, strict=True)
+        found = np.array([_regression((states - m) / s, rewards, w, penalty) for w, m, s in own])
+    else:
         targets = rewards
         if objective == "likelihood":
             best = rewards == rewards.max(axis=1, keepdims=True)
             targets = best / best.sum(axis=1, keepdims=True)
-        W = _ascend(x, targets, weights, penalty, likelihood=objective == "likelihood")
-    matrix = W[:, :-1] / scale
-    return LinearRouter(matrix, W[:, -1] - matrix @ mean)
+        found = _ascend(states, targets, weights, mean, scale, penalty, likelihood=objective == "likelihood")
+    matrices = found[:, :, :-1] / scale[:, None]
+    biases = found[:, :, -1] - (matrices @ mean[:, :, None])[:, :, 0]
+    matrices = matrices / spread
+    return [LinearRouter(matrix, bias - matrix @ center) for matrix, bias in zip(matrices, biases, strict=True)]
 
 
 def _regression(x: np.ndarray, rewards: np.ndarray, weights: np.ndarray, penalty: float) -> np.ndarray:
+    x = np.hstack([x, np.ones((len(x), 1))])
     gram = (x * weights[:, None]).T @ x
     gram[np.diag_indices(len(gram))] += penalty
     targets = rewards - rewards.mean(axis=1, keepdims=True)
     return np.linalg.solve(gram, (x * weights[:, None]).T @ targets).T
 
 
-def _ascend(x: np.ndarray, targets: np.ndarray, weights: np.ndarray, penalty: float, *, likelihood: bool) -> np.ndarray:
+def _ascend(
+    states: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    mean: np.ndarray,
+    scale: np.ndarray,
+    penalty: float,
+    *,
+    likelihood: bool,
+) -> np.ndarray:
+    """W (k, L, d + 1) on x = ((states - mean) / scale, 1), which is never built: it differs between the k routers."""
     from trinity_core.training.learners import Adam
 
-    x = x.astype(np.float32)  # reading x is what takes the time; everything else stays in float64
-    W = np.zeros((targets.shape[1], x.shape[1]))
+    count, size, d = len(weights), targets.shape[1], states.shape[1]
+    states = states.astype(np.float32)  # reading them is what takes the time; everything else stays in float64
+    W = np.zeros((count, size, d + 1))
     adam = Adam(RATE, W.size)
     for _ in range(STEPS):
-        pi = softmax((x @ W.T.astype(np.float32)).astype(np.float64))
-        value = (pi * targets).sum(axis=1, keepdims=True)
-        by_logits = targets - pi if likelihood else pi * (targets - value)
-        gradient = (by_logits * weights[:, None]).T.astype(np.float32) @ x - 2 * penalty * W
+        matrix = W[:, :, :-1] / scale[:, None]
+        bias = W[:, :, -1] - (matrix @ mean[:, :, None])[:, :, 0]
+        by_states, by_constant = np.zeros((count * size, d)), np.zeros((count, size))
+        for start in range(0, len(states), ROWS):
+            rows = slice(start, start + ROWS)
+            product = states[rows] @ matrix.reshape(-1, d).T.astype(np.float32)
+            pi = softmax(product.astype(np.float64).reshape(-1, count, size) + bias)
+            target = targets[rows, None]
+            by_logits = target - pi if likelihood else pi * (target - (pi * target).sum(axis=2, keepdims=True))
+            by_logits *= weights[:, rows].T[:, :, None]
+            by_states += by_logits.reshape(-1, count * size).T.astype(np.float32) @ states[rows]
+            by_constant += by_logits.sum(axis=0)
+        centered = by_states.reshape(count, size, d) - by_constant[:, :, None] * mean[:, None]
+        gradient = np.concatenate([centered / scale[:, None], by_constant[:, :, None]], axis=2) - 2 * penalty * W
         W = W + adam.step(gradient.ravel()).reshape(W.shape)
     return W

@@ -1,8 +1,9 @@
 """The hidden states that recorded questions are routed by, and all of them encoded ahead.
 
-In bfloat16: about twice as many tokens a second as float32 on processors that have it, the same vectors within 2 %; and
-the real benchmarks' questions have some two million tokens. States are read through float16, so that last bits, which
-differ between processors, mostly do not.
+In bfloat16 on processors that multiply it: about twice as many tokens a second as float32, the same vectors within 2 %;
+and the real benchmarks' questions have some two million tokens. Elsewhere in float32, since there bfloat16 is slower
+(measured: a half to a quarter). States are read through float16, so that last bits, which differ between processors,
+mostly do not.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
 
-DTYPE = "bfloat16"
 DEPTHS = (0.2, 0.5, 0.8, 1.0)  # of the layers that are compared
 POSITIONS = ("penultimate", "last", "mean")
 BENCHMARKS = ("mmlu", "gsm8k", "cmmlu", "arc_challenge", "humaneval")  # RouterDC's, in the order of its table
@@ -26,7 +26,15 @@ def load_reader(name: str = "smollm2-135m", *, layer: int = -1, position: str = 
     """The encoder of recorded questions; `name`, `layer` and `position` as in `load_encoder`."""
     from trinity_core.encoder import load_encoder
 
-    return load_encoder(name, layer=layer, position=position, dtype=DTYPE)
+    return load_encoder(name, layer=layer, position=position, dtype=fast_dtype())
+
+
+def fast_dtype() -> str:
+    """`bfloat16` where this processor has units for it (x86: AVX512-BF16 or AMX), else `float32`."""
+    from torch import cpu
+
+    units = [name for name, there in cpu.get_capabilities().items() if "bf16" in name and there]
+    return "bfloat16" if units else "float32"
 
 
 def states(encoder: Encoder, texts: Sequence[str]) -> np.ndarray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trinity_core.analysis.intervals import Estimate, mean_interval
-from trinity_core.recorded.full_information import LinearRouter, fit
+from trinity_core.recorded.full_information import LinearRouter, fit_all
 from trinity_core.recorded.routing import RoutingData
 
 LIMIT = 20_000  # trained numbers, the paper's
@@ -64,10 +64,14 @@ def states_of(grid: Mapping[tuple[int, str], np.ndarray], reading: Reading) -> n
 
 def train(variant: Variant, data: RoutingData) -> LinearRouter:
     """The variant's router on these questions, read as the variant reads. ValueError beyond LIMIT trained numbers."""
+    return _train_all(variant, data, data.weights[None])[0]
+
+
+def _train_all(variant: Variant, data: RoutingData, weights: np.ndarray) -> list[LinearRouter]:
     size = len(data.agents) * (data.states.shape[1] + 1)
     if size >= LIMIT:
         raise ValueError(f"{variant.name}: {size:,} trained numbers; stay below {LIMIT:,}")
-    return fit(data.states, data.right, data.weights, objective=variant.objective, penalty=variant.penalty)
+    return fit_all(data.states, data.right, weights, objective=variant.objective, penalty=variant.penalty)
 
 
 def folds(data: RoutingData, seed: int) -> np.ndarray:
@@ -107,9 +111,12 @@ def with_constant(states: np.ndarray) -> np.ndarray:
 
 
 def _held_out(variant: Variant, data: RoutingData, group: np.ndarray) -> np.ndarray:
-    chosen = np.empty(len(data.questions), int)
-    for held in np.unique(group):
-        chosen[group == held] = train(variant, data.take(group != held)).choose(data.states[group == held])
+    chosen, groups = np.empty(len(data.questions), int), np.unique(group)
+    weights = np.zeros((len(groups), len(group)))
+    for row, held in zip(weights, groups, strict=True):
+        row[group != held] = data.take(group != held).weights
+    for router, held in zip(_train_all(variant, data, weights), groups, strict=True):
+        chosen[group == held] = router.choose(data.states[group == held])
     return chosen
 
 
