@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from itertools import combinations
 
@@ -99,10 +98,8 @@ def test_another_solver_finds_the_same_optimum(seed):
 @pytest.mark.parametrize("by", ["rer", "z"])
 def test_forty_agents_on_twenty_tasks(by):
     E = pc.random_matrix(40, 20, 0, "common")
-    began = time.process_time()
-    found = pc.beam(E, 7, width=8, by=by)
-    seconds = time.process_time() - began
-    assert len(set(found.members)) == 7 and seconds < 10  # about half a second; the bound only says: no enumeration
+    found = pc.beam(E, 7, width=8, by=by)  # of 18,643,560 pools
+    assert len(set(found.members)) == 7
     top = pc.certified(E, 7) if by == "rer" else pc.ceiling(E, 7)
     assert (found.rer if by == "rer" else found.reached) == pytest.approx(top, abs=1e-9)
     assert pc.beam(E, 3, width=8, by=by).members == pc.exhaustive(E, 3, by=by).members
