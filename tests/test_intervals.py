@@ -35,6 +35,27 @@ def test_a_paired_difference_is_narrower_than_two_intervals():
     assert same.value == 0 and same.low <= 0 <= same.high
 
 
+def test_a_difference_between_families_widens_nothing():
+    """Questions are drawn within their family: where those of each are all alike, nothing is left to chance."""
+    families = ["hard", "easy", "single", "hard", "easy", "easy"]
+    rewards = np.array([[0.0, 1, 1, 0, 1, 1]])
+    assert mean_interval(rewards, families) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
+    gap = paired_difference(rewards, 1 - rewards, families)
+    assert gap == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert by_family(rewards, families)["hard"] == (0, 0, 0)
+
+
+def test_the_interval_is_that_of_independent_families():
+    """Its half width is 1.96 standard errors of a mean of family means: sqrt(sum var_f / n_f) / F."""
+    rewards = drawn(0.8, 0.2, seeds=1, rollouts=1)
+    by_hand = np.sqrt(rewards[0, :60].var() / 60 + rewards[0, 60:].var() / 20) / 2
+    found = mean_interval(rewards, FAMILIES)
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * by_hand, rel=0.1)
+    order = np.random.default_rng(3).permutation(80)
+    shuffled = mean_interval(rewards[:, order], [FAMILIES[place] for place in order])
+    assert shuffled == pytest.approx(found, abs=0.01)
+
+
 def test_coverage_of_the_interval():
     held = 0
     for seed in range(60):

@@ -62,9 +62,10 @@ def reader():
 
 def test_acceptance_counts_others_right_and_wrong_answers():
     frame = rules.acceptance(RECORD).set_index("LLM")
-    # a judges b and c: right are (1 b), (2 b), (2 c); it accepts the first. Wrong: (1 c), (3 b), (3 c), (4 b), (4 c).
+    # a judges b and c: right are (1 b), (2 b), (2 c); it accepts the first. Wrong: (1 c), (3 b), (4 b), (4 c), and
+    # (3 c), which cannot be read.
     assert frame.loc["a", "accepts right"] == pytest.approx(100 / 3)
-    assert frame.loc["a", "accepts wrong"] == pytest.approx(100 * 2 / 5)
+    assert frame.loc["a", "accepts wrong"] == pytest.approx(100 * 2 / 4)
     assert frame.loc["a", "accepted is right"] == pytest.approx(100 / 3)
     assert frame.loc["c", "accepts right"] == pytest.approx(100 / 4)
     assert (frame["accepts right low"] <= frame["accepts right"]).all()
@@ -76,6 +77,21 @@ def test_pairs_leave_out_the_judge_itself():
     assert np.isnan(np.diag(right)).all()
     assert right[0, 1] == pytest.approx(50) and right[0, 2] == 0 and right[1, 2] == 100
     assert wrong[1, 0] == pytest.approx(50) and wrong[2, 0] == pytest.approx(50)
+
+
+def test_commonest_answer(data):
+    frame = rules.commonest(data, "arc", "test")
+    assert frame["answer"].tolist() == ["A"] * 4  # who is right says A
+    record = rules.record_of(data, "arc", "test")
+    readable = (record.own >= 0).sum(axis=0)
+    assert frame["share"].to_numpy() == pytest.approx(100 * record.right.sum(axis=0) / readable)
+
+
+def test_cheapest_rule_within_some_points():
+    front = [Rule(0), Rule(1), Rule(0, 1, 1)]  # right in 50, 50 and 50 percent of the questions
+    assert rules.cheapest_within(0, front, RECORD) == Rule(0)
+    assert rules.cheapest_within(0, [Rule(0), Rule(2, 1, 0)], RECORD) == Rule(2, 1, 0)
+    assert rules.cheapest_within(25, [Rule(0), Rule(2, 1, 0)], RECORD) == Rule(0)
 
 
 def test_an_answer_that_cannot_be_read_agrees_with_nothing():
@@ -235,6 +251,8 @@ def test_differences_are_paired_and_benchmarks_weigh_alike():
     assert turns.score(seeds).value == pytest.approx(37.5)
     table = turns.against({"a": (seeds, 0.002)}, theirs)
     assert table["difference"].tolist() == pytest.approx([12.5]) and table["$ per 1,000"].tolist() == [2.0]
+    itself = turns.against({"a": (theirs, 0.0)}, theirs)
+    assert itself[["difference", "low", "high"]].isna().all(axis=None) and itself["right (%)"].tolist() == [25.0]
 
 
 def test_claims_are_this_notebooks():

@@ -72,7 +72,7 @@ def test_components_keep_the_leading_directions(questions):
 
 def test_candidates_differ_and_are_small():
     found = candidates((6, 15, 24, 30), POSITIONS, 15)
-    assert len(set(found)) == len(found) == 18
+    assert len(set(found)) == len(found) == 24
     assert all(7 * (576 * len(variant.reading) + 1) < variants.LIMIT for variant in found)
     assert len({variant.name for variant in found}) == len(found)
     assert Variant(((15, "mean"), (30, "mean"))).name == "mean 15+30; expected reward, 0.001"
@@ -101,8 +101,7 @@ def test_held_out_questions_are_not_learnt_from():
     noise = RoutingData(data.agents, data.questions, np.random.default_rng(6).normal(size=(300, 200)), right, right)
     variant = Variant(((0, "x"),), penalty=1e-4)
     for chosen in (
-        variants.cross_validate(variant, noise, 1),
-        variants.leave_one_benchmark_out(variant, noise),
+        *variants.held_out(variant, noise, variants.folds(noise, 1), noise.families),
         variants.within_benchmarks(variant, noise, 1),
     ):
         assert routing.rewards(noise, chosen).mean() < 0.45
@@ -116,10 +115,12 @@ def test_routers_fitted_in_step_are_those_fitted_alone(objective):
     variant = Variant(((0, "x"),), objective)
     group = np.arange(240) % 3
     group[data.families == "small"] = 3
-    together = variants._held_out(variant, shifted, group)
+    together, other = variants.held_out(variant, shifted, group, shifted.families)
     for held in range(4):
         alone = variants.train(variant, shifted.take(group != held))
         assert (alone.choose(shifted.states[group == held]) == together[group == held]).mean() > 0.99
+    rows = shifted.families == "large"
+    assert (variants.train(variant, shifted.take(~rows)).choose(shifted.states[rows]) == other[rows]).mean() > 0.99
 
 
 def test_router_ignores_what_its_own_questions_do_not_vary_in():
@@ -173,6 +174,26 @@ def test_constant_is_a_bias():
 
 
 # --- tables and claims ---
+
+
+def test_choice_for_an_unseen_benchmark_is_made_on_the_others():
+    """Two variants: one is right on benchmark a only, one on b only. Each would be chosen by the other's benchmark."""
+    families = ["a"] * 4 + ["b"] * 4
+    data = made(np.array([[1.0, 0.0]] * 8), families)
+    right, wrong = np.zeros(4, int), np.ones(4, int)
+    sides = np.concatenate([right, wrong]), np.concatenate([wrong, right])
+    judged = [variants.Judged(Variant(((k, "x"),)), 4, side, side, side, {}) for k, side in enumerate(sides)]
+    assert routing.unseen_choice(data, judged).tolist() == [1] * 8  # on a the variant that is right on b, and so on
+    assert routing.unseen_single(data).tolist() == [0] * 8
+
+
+def test_best_llm_of_the_other_folds_learns_nothing_from_its_own():
+    right = np.zeros((10, 2))
+    right[:5, 0], right[5:, 1] = 1, 1
+    fold = variants.folds(made(right, ["a"] * 10), 3)
+    chosen = routing.held_out_best(made(right, ["a"] * 10), 3)
+    for held in range(variants.FOLDS):
+        assert (chosen[fold == held] == right[fold != held].mean(axis=0).argmax()).all()
 
 
 def made(right: np.ndarray, families: list[str]) -> RoutingData:

@@ -3,7 +3,8 @@
 A real LLM's own answer serves as its verdict: it accepts what it would have answered itself. Counted question by
 question on recorded answers:
 
-    P(accept | right), P(accept | wrong)   of each LLM as the Verifier of each other one
+    P(accept | right), P(accept | wrong)   of each LLM as the Verifier of each other one, over answers that can be read:
+                                           where a Worker declines, any Verifier objects
     rules   one LLM alone; "w answers, v checks, c answers where v objects"; a third opinion; a vote of all
 
 A rule is chosen on training questions and judged on test questions. Dollars are the recorded costs; a Verifier costs
@@ -78,23 +79,42 @@ def readings(record: Record) -> dict[str, float]:
     }
 
 
+def commonest(data: Path, name: str, split: str) -> pd.DataFrame:
+    """One row an LLM: the letter or number that it answers most often (`answer`), and its share of the readable ones
+    (`share`, percent)."""
+    import pandas as pd
+
+    pool = get_pool(data, name)
+    said = [pool.known(question).own for question in get_questions(data, name, split)]
+    columns = [pd.Series(column).dropna() for column in zip(*said, strict=True)]
+    rows = [(column.mode()[0], 100 * (column == column.mode()[0]).mean()) for column in columns]
+    return pd.DataFrame(rows, columns=["answer", "share"], index=[short(agent.name) for agent in pool.agents])
+
+
+def cheapest_within(points: float, front: Sequence[Rule], record: Record) -> Rule:
+    """The cheapest rule of a frontier whose accuracy in `record` is at most `points` below the best one's."""
+    shares = [100 * follow(rule, record)[0].mean() for rule in front]
+    return next(rule for rule, share in zip(front, shares, strict=True) if share >= max(shares) - points)
+
+
 # --- LLMs as verifiers ------------------------------------------------------------------------------------------------
 
 
 def acceptance(record: Record) -> pd.DataFrame:
-    """One row an LLM: `accuracy`, how often it `accepts right` and `accepts wrong` answers of others, and how often an
-    answer that it accepts is right (`accepted is right`), in percent with 95 % intervals over questions (`... low`,
-    `... high`); beside it what the simulated pool assumes (`assumed: right`, `assumed: wrong`)."""
+    """One row an LLM: `accuracy`, how often it `accepts right` and `accepts wrong` readable answers of others, and how
+    often an answer that it accepts is right (`accepted is right`), in percent with 95 % intervals over questions
+    (`... low`, `... high`); beside it what the simulated pool assumes (`assumed: right`, `assumed: wrong`)."""
     import pandas as pd
 
     rows = []
     others = ~np.eye(len(record.agents), dtype=bool)
     for agent, name in enumerate(record.agents):
         accepts, right = record.accepts[:, agent, others[agent]], record.right[:, others[agent]] > 0.5
+        wrong = ~right & (record.own[:, others[agent]] >= 0)
         row: dict[str, Any] = {"LLM": short(name), "accuracy": 100 * record.right[:, agent].mean()}
         for label, of, among in (
             ("accepts right", accepts & right, right),
-            ("accepts wrong", accepts & ~right, ~right),
+            ("accepts wrong", accepts & wrong, wrong),
             ("accepted is right", accepts & right, accepts),
         ):
             row |= dict(zip((label, f"{label} low", f"{label} high"), _share(of, among), strict=True))
@@ -116,9 +136,9 @@ def _share(of: np.ndarray, among: np.ndarray) -> tuple[float, float, float]:
 
 
 def pairs(record: Record, right: bool) -> np.ndarray:
-    """(V, W) percent: how often Verifier V accepts W's answers that are right, or wrong. NaN on the diagonal (every LLM
-    agrees with itself) and where W has no such answers."""
-    good = record.right > 0.5 if right else record.right <= 0.5
+    """(V, W) percent: how often Verifier V accepts W's readable answers that are right, or wrong. NaN on the diagonal
+    (every LLM agrees with itself) and where W has no such answers."""
+    good = record.right > 0.5 if right else (record.right <= 0.5) & (record.own >= 0)
     count = good.sum(axis=0)
     found = 100 * (record.accepts & good[:, None, :]).sum(axis=0) / np.where(count, count, np.nan)
     np.fill_diagonal(found, np.nan)

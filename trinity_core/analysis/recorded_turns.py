@@ -44,7 +44,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
         {
             "id": "17.verify",
             "statement": "Choosing Worker or Verifier over five turns, minus one step (mean of three benchmarks)",
-            "source": "Table 2 (without tri-role selection)",
+            "source": "Table 2 (without tri-role selection, over five turns)",
         },
         {
             "id": "17.single",
@@ -58,7 +58,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
         },
         {
             "id": "17.pays",
-            "statement": "Winogrande without GPT-4: a fixed rule with a Verifier minus the best single LLM",
+            "statement": "Without GPT-4, a fixed rule with a Verifier minus the best single LLM (ARC, Winogrande)",
             "source": "section 3.2",
         },
         {
@@ -193,12 +193,12 @@ def curve(trained: Trained, budgets: Sequence[int]) -> pd.DataFrame:
 
 def against(systems: Mapping[str, tuple[Rewards, float]], base: Rewards) -> pd.DataFrame:
     """One row a system (rewards, dollars a question): percent of right answers, the difference to `base` in points with
-    its interval, dollars per 1,000 questions."""
+    its interval (none for `base` itself), dollars per 1,000 questions."""
     import pandas as pd
 
     rows = []
     for name, (rewards, dollars) in systems.items():
-        gap = difference(rewards, base)
+        gap = Estimate(*[np.nan] * 3) if rewards is base else difference(rewards, base)
         rows.append(
             {"system": name, "right (%)": score(rewards).value, "difference": gap.value, "low": gap.low}
             | {"high": gap.high, "$ per 1,000": 1000 * dollars}

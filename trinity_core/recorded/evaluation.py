@@ -280,6 +280,7 @@ def as_text(report: dict[str, Any]) -> str:
     """The report of `summary` for a terminal."""
     reader, references_ = report["encoder"], report["references"]
     names = ("best single LLM", "best LLM of each benchmark", "best LLM of each question")
+    above = ["", "", "", "in hindsight:", "", ""]
     head = ["benchmark", "questions", f"{report['method']} [95 %]", "best single", "best of each", "best a question"]
     rows = [
         [
@@ -292,10 +293,10 @@ def as_text(report: dict[str, Any]) -> str:
     ]
     averages = [_interval(report["average"]), *(f"{references_[name]['average'][0]:.2f}" for name in names)]
     rows.append(["average", str(sum(report["test"].values())), *averages])
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    widths = [max(len(row[column]) for row in [above, head, *rows]) for column in range(len(head))]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
-        for row in [head, *rows]
+        for row in [above, head, *rows]
     ]
     benchmarks = f"{len(report['train'])} benchmark{'s' * (len(report['train']) > 1)}"
     trained = f"{report['trained parameters']:,} trained numbers, {report['evaluations a seed']:,} scores read"

@@ -1,8 +1,8 @@
 """Better than the anchor: routers of fewer than 20,000 trained numbers, told apart on training questions alone.
 
 A variant says which hidden states are read (layers and positions, side by side), what is maximised and how much large
-weights cost. `cross_validate` judges it in distribution (five folds of the training questions), and
-`leave_one_benchmark_out` on benchmarks that it has not seen; the mean of both decides, and neither reads a test file.
+weights cost. `judge` scores it in distribution (five folds of the training questions) and on benchmarks left out of its
+training; the mean of both decides, and neither reads a test file.
 All are linear in the states: one matrix and a bias, L (d + 1) trained numbers.
 """
 
@@ -47,12 +47,14 @@ def name_of(reading: Reading) -> str:
 
 def candidates(layers: tuple[int, ...], positions: tuple[str, ...], middle: int) -> list[Variant]:
     """What is tried: every layer and position alone; two ways of putting several side by side; at layer `middle` other
-    objectives and penalties."""
+    objectives, and penalties on both sides of the best."""
     token, last = positions[0], layers[-1]
     single = [((layer, position),) for position in positions for layer in layers]
     several: list[Reading] = [((middle, token), (middle, "mean")), ((middle, token), (last, token))]
     own = ((middle, token),)
-    others = [Variant(own, penalty=3e-3), Variant(own, penalty=3e-4)]
+    others = [
+        Variant(reading, penalty=penalty) for reading in (own, several[0]) for penalty in (3e-3, 3e-4, 1e-4, 3e-5)
+    ]
     others += [Variant(own, "likelihood"), Variant(own, "regression", 0.2)]
     return [*(Variant(reading) for reading in [*single, *several]), *others]
 
@@ -83,14 +85,20 @@ def folds(data: RoutingData, seed: int) -> np.ndarray:
     return fold
 
 
-def cross_validate(variant: Variant, data: RoutingData, seed: int) -> np.ndarray:
-    """(n,): the agent that each question gets from a router trained without its fold."""
-    return _held_out(variant, data, folds(data, seed))
+def held_out(variant: Variant, data: RoutingData, *groups: np.ndarray) -> list[np.ndarray]:
+    """For each grouping (n,) of the questions the agents (n,) chosen by routers trained without a question's own group.
 
-
-def leave_one_benchmark_out(variant: Variant, data: RoutingData) -> np.ndarray:
-    """(n,): the agent that each question gets from a router trained without its benchmark."""
-    return _held_out(variant, data, np.unique(data.families, return_inverse=True)[1])
+    Folds give cross-validation, benchmarks say what becomes of unseen ones. All routers are trained in step.
+    """
+    left_out = [(place, held) for place, group in enumerate(groups) for held in np.unique(group)]
+    weights, chosen = np.zeros((len(left_out), len(data.questions))), [np.empty(len(g), int) for g in groups]
+    for row, (place, held) in zip(weights, left_out, strict=True):
+        rest = groups[place] != held
+        row[rest] = data.take(rest).weights
+    for router, (place, held) in zip(_train_all(variant, data, weights), left_out, strict=True):
+        own = groups[place] == held
+        chosen[place][own] = router.choose(data.states[own])
+    return chosen
 
 
 def within_benchmarks(variant: Variant, data: RoutingData, seed: int) -> np.ndarray:
@@ -101,23 +109,13 @@ def within_benchmarks(variant: Variant, data: RoutingData, seed: int) -> np.ndar
     chosen, fold = np.empty(len(data.questions), int), folds(data, seed)
     for name in np.unique(data.families):
         rows = data.families == name
-        chosen[rows] = _held_out(variant, data.take(rows), fold[rows])
+        (chosen[rows],) = held_out(variant, data.take(rows), fold[rows])
     return chosen
 
 
 def with_constant(states: np.ndarray) -> np.ndarray:
     """(n, d + 1): a column that is the states' root mean square beside them, so that a head without bias has one."""
     return np.hstack([states, np.full((len(states), 1), np.sqrt((states**2).mean()))])
-
-
-def _held_out(variant: Variant, data: RoutingData, group: np.ndarray) -> np.ndarray:
-    chosen, groups = np.empty(len(data.questions), int), np.unique(group)
-    weights = np.zeros((len(groups), len(group)))
-    for row, held in zip(weights, groups, strict=True):
-        row[group != held] = data.take(group != held).weights
-    for router, held in zip(_train_all(variant, data, weights), groups, strict=True):
-        chosen[group == held] = router.choose(data.states[group == held])
-    return chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +146,10 @@ def judge(grids: Grids, variant: Variant) -> Judged:
     """Everything about one variant. The test questions play no part in the choice between variants."""
     data = grids.train.with_states(states_of(grids.first, variant.reading))
     router = train(variant, data)
+    validated, unseen = held_out(variant, data, folds(data, grids.seed), data.families)
     panels = {
-        "cross-validation": (data, cross_validate(variant, data, grids.seed)),
-        "unseen benchmark": (data, leave_one_benchmark_out(variant, data)),
+        "cross-validation": (data, validated),
+        "unseen benchmark": (data, unseen),
         "test": (grids.test, router.choose(states_of(grids.second, variant.reading))),
     }
     estimates = {

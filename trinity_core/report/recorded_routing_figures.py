@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKERS = "os^Dv<>P"
+LINES = ((0, (1, 2)), "--", "-.")
+UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
 
 
 def _colour(method: str) -> str:
@@ -46,7 +48,7 @@ def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Ma
         ax.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=2.2)
         ax.plot(entry["average"], row, "o", color=colour)
         ax.annotate(f"{entry['average']:.2f}", (entry["average"], row), xytext=(0, 5), textcoords="offset points",
-                    ha="center", fontsize=8, color=colour)  # fmt: skip
+                    ha="center", fontsize=8, color=colour, bbox=UNDER)  # fmt: skip
         if entry["method"] in published:
             mark_paper(ax, published[entry["method"]], at=row, axis="x", label=None)
     for place, (name, value) in enumerate(lines.items()):
@@ -79,10 +81,12 @@ def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping
     ax.set_xscale("log")
     ax.axvline(budget, color=BLACK, linestyle="--", linewidth=1)
     ax.annotate(" the paper's budget", (budget, ax.get_ylim()[0]), fontsize=8, va="bottom")
-    for name, value in lines.items():
-        ax.axhline(value, color=GREY, linewidth=1, linestyle=":")
-        ax.annotate(f" {name}", (0.0, value), xycoords=("axes fraction", "data"), fontsize=8, color=GREY, va="bottom")
-    ax.set(xlabel="atomic evaluations (scores read)", ylabel="accuracy on test questions (%)")
+    for place, (name, value) in enumerate(sorted(lines.items(), key=lambda line: -line[1])):
+        ax.axhline(value, color=GREY, linewidth=1, linestyle=LINES[place % len(LINES)])
+        ax.annotate(f" {name}", (0.0, value), xycoords=("axes fraction", "data"), fontsize=8, color=GREY,
+                    va="top" if place else "bottom")  # fmt: skip
+    ax.set(xlabel="atomic evaluations (scores read; points of one budget are moved apart)")
+    ax.set(ylabel="accuracy on test questions (%)")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=len(curves))
     return figure
 
@@ -102,13 +106,14 @@ def draw_settings(panels: Mapping[str, pd.DataFrame], lines: Mapping[str, float]
             colour = GREEN if "every score" in entry["setting"] else BLUE
             ax.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=2.2)
             ax.plot(entry["average"], row, "o", color=colour)
-        for value in lines.values():
-            ax.axvline(value, color=GREY, linewidth=1, linestyle=":")
+        for place, (name, value) in enumerate(lines.items()):
+            ax.axvline(value, color=GREY, linewidth=1.2, linestyle=LINES[place % len(LINES)], label=name)
         ax.set_yticks(rows, table["setting"])
         ax.set_title(title)
         ax.set_ylim(-0.6, len(table) - 0.4)
         ax.grid(axis="y", visible=False)
-    axes[-1, 0].set_xlabel(f"accuracy on test questions (%); dotted: {' and '.join(lines)}")
+    axes[-1, 0].set_xlabel("accuracy on test questions (%)")
+    figure.legend(*axes[-1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines))
     return figure
 
 

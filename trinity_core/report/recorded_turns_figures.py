@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from trinity_core.analysis.intervals import Estimate
 
+UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
 LOOKS = {  # what a system is -> colour, marker
     "one LLM": (style.BLUE, "o"),
     "rule with a Verifier": (style.GREEN, "D"),
@@ -63,7 +64,7 @@ def _beside(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], gap: f
     for k in range(len(places) - 2, -1, -1):
         places[k] = max(places[k], places[k + 1] + gap)
     for place, row in zip(places, order, strict=True):
-        ax.annotate(names[row], (x[row], y[row]), xytext=(left, place), fontsize=8, va="center",
+        ax.annotate(names[row], (x[row], y[row]), xytext=(left, place), fontsize=8, va="center", bbox=UNDER,
                     arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 3})  # fmt: skip
 
 
@@ -130,7 +131,8 @@ def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper
             bottom.set_ylim(bottom=0)
         else:
             bottom.text(0.5, 0.5, "costs are not recorded", transform=bottom.transAxes, ha="center", color=style.GREY)
-        bottom.set(xlabel="turn budget K", xticks=curve["K"].tolist())
+            bottom.set(yticks=[])
+        bottom.set(xlabel="turn budget K", xticks=sorted({*curve["K"].tolist(), *paper}))
     axes[0, 0].set_ylabel("right answers (%)")
     axes[1, 0].set_ylabel("dollars per 1,000 questions")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -140,7 +142,7 @@ def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper
 def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
     """A panel a benchmark: accuracy against dollars per 1,000 questions (log). First frame: `system`, `kind` (of
     `LOOKS`), `accuracy`, `dollars`; second: the rules that no cheaper one matched in training, as a line (`accuracy`,
-    `dollars`, `verified`)."""
+    `dollars`, `verified`), those with a Verifier numbered by their row."""
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, len(panels), figsize=(6.2 * len(panels), 5.2))
@@ -153,6 +155,10 @@ def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
             colour, marker = LOOKS[kind]
             ax.plot(1000 * part["dollars"], part["accuracy"], marker, color=colour, linestyle="none", label=kind,
                     markersize=14 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
+        for place, rule in enumerate(front.itertuples(), start=1):
+            if rule.verified:
+                ax.annotate(str(place), (1000 * rule.dollars, rule.accuracy), xytext=(0, 7), textcoords="offset points",
+                            fontsize=8, ha="center", color=style.GREEN)  # fmt: skip
         ax.set_xscale("log")
         ax.margins(0.08)
         _names(ax, frame[frame["kind"] == "one LLM"])
@@ -173,4 +179,4 @@ def _names(ax: Axes, part: pd.DataFrame) -> None:
         close = (np.abs(x - x[row]) < 0.25) & (np.abs(y - y[row]) < 0.05 * height)
         shift = 6 * int((close & (y < y[row])).sum() - (close & (y > y[row])).sum())
         ax.annotate(name, (10 ** x[row], y[row]), xytext=(6, shift), textcoords="offset points", fontsize=8,
-                    va="center")  # fmt: skip
+                    va="center", bbox=UNDER, zorder=1.5)  # fmt: skip
