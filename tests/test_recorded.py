@@ -620,24 +620,92 @@ def test_inspecting_goes_on_after_a_bad_file(tmp_path, capsys):
 
 
 def test_training_and_testing_passes_the_arguments_on(tmp_path, capsys, monkeypatch):
-    from trinity_core.recorded import evaluation
+    from trinity_core.recorded import files_evaluation
 
     asked: dict[str, object] = {}
 
-    def evaluate_files(train: Sequence[str], test: Sequence[str], **settings: object) -> str:
+    def evaluate_files(train: Sequence[str], test: Sequence[str], **settings: object) -> dict[str, str]:
         asked.update(settings, train=train, test=test)
-        return "the report"
+        return {"is": "the report"}
 
-    monkeypatch.setattr(evaluation, "evaluate_files", evaluate_files)
+    monkeypatch.setattr(files_evaluation, "evaluate_files", evaluate_files)
+    monkeypatch.setattr(files_evaluation, "as_text", lambda report: report["is"])
     assert run("--train", "a", "b", "--train", "c", "--test", "d") == 0
     assert capsys.readouterr().out == "the report\n"
     defaults = {"method": "sep-cma-es", "seeds": 5, "budget": 31680, "encoder": "smollm2-135m", "layer": -1}
-    assert asked == {"train": ["a", "b", "c"], "test": ["d"], "json_path": None} | defaults
+    assert asked == {"train": ["a", "b", "c"], "test": ["d"]} | defaults
     out = str(tmp_path / "out.json")
     words = ["--method", "knn", "--seeds", "2", "--budget", "99", "--encoder", "other", "--layer", "-4", "--json", out]
     assert run("--train", "a", "--test", "d", *words) == 0
-    own = {"method": "knn", "seeds": 2, "budget": 99, "encoder": "other", "layer": -4, "json_path": out}
+    own = {"method": "knn", "seeds": 2, "budget": 99, "encoder": "other", "layer": -4}
+    assert json.loads(Path(out).read_text()) == {"is": "the report"}
     assert asked == {"train": ["a"], "test": ["d"]} | own
+
+
+def test_the_report_is_printed_before_a_file_that_fails(tmp_path, capsys, monkeypatch):
+    from trinity_core import paths
+    from trinity_core.recorded import files_evaluation
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files_evaluation, "evaluate_files", lambda *_, **__: {"is": "hours of work"})
+    monkeypatch.setattr(files_evaluation, "as_text", lambda report: report["is"])
+    monkeypatch.setattr(paths, "write_atomic", full)
+    assert run("--train", "a", "--test", "d", "--json", str(tmp_path / "out.json")) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "hours of work\n" and "No space left" in printed.err
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "long", "longer"])
+def test_json_goes_to_files_alone(tmp_path, capsys, kind):
+    out = tmp_path / {"long": "y" * 255, "longer": "y" * 256}.get(kind, "out")
+    if "pipe" in kind:
+        os.mkfifo(tmp_path / "pipe")
+        out = tmp_path / "pipe"
+    if "link" in kind:
+        (tmp_path / "link").symlink_to(out)
+        out = tmp_path / "link"
+    path = write_routerdc(tmp_path / "a_test.json", scores(3))
+    if kind == "long":
+        assert run("--inspect", path, "--json", str(out)) == 0 and json.loads(out.read_text())["files"]
+        return
+    with pytest.raises(SystemExit) as ended:
+        run("--inspect", path, "--json", str(out))
+    assert ended.value.code == 2 and "--json is" in capsys.readouterr().err
+    assert kind == "longer" or (tmp_path / "pipe").is_fifo()
+
+
+def test_json_follows_a_link(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert run("--inspect", write_routerdc(tmp_path / "a_test.json", scores(3)), "--json", str(tmp_path / "link")) == 0
+    assert (tmp_path / "link").is_symlink() and json.loads((tmp_path / "target").read_text())["files"]
+
+
+def test_a_packed_file_is_to_be_unpacked(tmp_path):
+    import gzip
+
+    path = tmp_path / "a_test.json"
+    path.write_bytes(gzip.compress(Path(write_routerdc(tmp_path / "b_test.json", scores(3))).read_bytes()))
+    with pytest.raises(RecordedError, match=r"a_test.json is packed \(gzip or zip\); unpack it"):
+        read_table(path)
+
+
+def test_a_file_counts_once_however_it_is_named(tmp_path, capsys):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    one, two = (write_routerdc(folder / f"{name}_test.json", scores(3)) for name in ("x", "y"))
+    assert run("--inspect", one, str(folder / ".." / "a" / "x_test.json"), two) == 0
+    assert "mean of 2 files" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("decimals", [2, 3, 4, 17])
+@pytest.mark.parametrize("samples", [3, 7, 20])
+def test_rounded_shares_are_shares(decimals, samples):
+    shares = np.random.default_rng(samples).integers(0, samples + 1, (60, 3)) / samples
+    assert on_grid(shares.round(decimals)) is not None
+    probabilities = np.random.default_rng(1).random((60, 3)).round(decimals)
+    assert on_grid(probabilities) is None
 
 
 def test_the_commands_words_are_those_of_the_training():
@@ -658,8 +726,8 @@ def test_training_on_a_bad_file_ends_with_its_name(tmp_path, capsys):
     "words, said",
     [
         ([], "nothing is given; give one of --inspect PATH..."),
-        (["--inspect", "a", "--encode"], "--inspect and --encode is given; give one"),
-        (["--inspect", "a", "--train", "a", "--test", "b"], "--inspect and --train/--test is given"),
+        (["--inspect", "a", "--encode"], "--inspect and --encode are given; give one"),
+        (["--inspect", "a", "--train", "a", "--test", "b"], "--inspect and --train/--test are given"),
         (["--train", "a"], "--train is given without --test"),
         (["--test", "a"], "--test is given without --train"),
         (["--train", "a", "--test", "b", "./a"], "a is given to both --train and --test"),

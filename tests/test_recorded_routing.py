@@ -131,6 +131,23 @@ def test_nearest_neighbours_route():
     assert nearest(train_data.take(np.arange(2)), test_data).shape == (240,)
 
 
+def test_equals_are_told_apart_by_all_training_questions():
+    """Whatever the order of the LLMs: neighbours and benchmarks that cannot tell two apart leave it to the rest."""
+    data = separable()
+    alike = np.where(data.families == "small", 0.5, 0.0)[:, None] + np.zeros((240, 3))
+    for better in range(3):
+        right = alike.copy()
+        right[data.families == "large", better] = 1.0
+        told = RoutingData(data.agents, data.questions, data.states, right, right)
+        assert (best_by_benchmark(told, told) == better).all()
+        one = np.zeros((240, 3))
+        one[:3, better] = 1.0  # among a hundred and more neighbours hardly anyone is right
+        flat = RoutingData(data.agents, data.questions, data.states, one, one)
+        assert (nearest(flat, flat) == better).all()
+    with pytest.raises(ValueError, match="two training questions or more"):
+        nearest(data.take(np.arange(1)), data)
+
+
 def test_routerdc_routes():
     found = evaluate("routerdc", separable(seed=1), separable(seed=2), seeds=[1])
     assert found.average.value > 0.9

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -39,11 +40,16 @@ def cache_dir() -> Path:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes a file whole or not at all: to a temporary name beside it, then renamed over `path`."""
-    path = Path(path)
+    """Writes a file whole or not at all: to a temporary name beside it, then renamed over `path`.
+
+    A link is followed. OSError where `path` is there and no file, such as a device or a pipe: it would be replaced.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "Not a regular file; name another", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:20]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -134,7 +135,8 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
     asked = [name for name, given in (("--inspect", options.inspect), ("--encode", options.encode)) if given]
     if len(asked) + pair != 1:
         given = " and ".join([*asked, *(["--train/--test"] if pair else [])]) or "nothing"
-        parser.error(f"{given} is given; give one of --inspect PATH..., --train FILE... --test FILE..., --encode")
+        verb = "are" if len(asked) + pair > 1 else "is"
+        parser.error(f"{given} {verb} given; give one of --inspect PATH..., --train FILE... --test FILE..., --encode")
     if pair and not (options.train and options.test):
         here, lacking = ("--train", "--test") if options.train else ("--test", "--train")
         parser.error(f"{here} is given without {lacking}; give both")
@@ -159,8 +161,14 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
 def _check_output(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Refuses, before anything is computed, a file that cannot be written or that is read."""
     out = Path(options.json)
-    folder = next((parent for parent in out.absolute().parents if parent.exists()), out.absolute().parent)
-    if not options.json.strip() or out.is_dir():
+    try:
+        folder = next((parent for parent in out.absolute().parents if parent.exists()), out.absolute().parent)
+        there = out.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        there = None
+    except (OSError, ValueError) as error:
+        parser.error(f"--json is {options.json[:80]!r}, which cannot be a file ({error}); give another name"[:300])
+    if not options.json.strip() or (there and not stat.S_ISREG(there.st_mode)):
         parser.error(f"--json is {options.json!r}, which is no name of a file; give one, such as out.json")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         parser.error(f"--json is {options.json!r}, but {folder} is no folder that can be written; give another")
@@ -194,23 +202,30 @@ def _inspect(options: argparse.Namespace) -> int:
         print(inspect.overall_as_text(found))
     for line in [f"note: {remark}" for remark in inspect.overlaps(tables)] + wrong:
         print(line, file=sys.stderr)
-    if options.json and not wrong:
+    if options.json and wrong:
+        print(f"{options.json} is not written, since a file above cannot be used", file=sys.stderr)
+    elif options.json:
         report = {"evidence": "recorded", "files": [inspect.summary(table) for table in tables], "means": together}
         write_atomic(Path(options.json), json.dumps(report, indent=1) + "\n")
     return 2 if wrong else 0
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from trinity_core.recorded.evaluation import evaluate_files
+    import json
+
+    from trinity_core.paths import write_atomic
+    from trinity_core.recorded.files_evaluation import as_text, evaluate_files
     from trinity_core.training.train import TrainingError
 
     settings = {name: getattr(options, name) for name in DEFAULTS}
     try:
-        report = evaluate_files(options.train, options.test, **settings, json_path=options.json)
+        report = evaluate_files(options.train, options.test, **settings)
     except (ValueError, TrainingError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(report)
+    print(as_text(report), flush=True)  # before a file is written, which may fail
+    if options.json:
+        write_atomic(Path(options.json), json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     return 0
 
 

@@ -9,6 +9,7 @@ All are chosen on the very questions that they are judged on. Numbers are percen
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,10 @@ TITLES = {"routerdc": "RouterDC's format", "routerbench": "RouterBench's format"
 
 
 def files_of(paths: Sequence[str | Path]) -> list[Path]:
-    """The paths, a folder replaced by its .json and .csv files by name. RecordedError for a folder without any."""
+    """The paths, a folder replaced by its .json and .csv files by name, each file once, however it is named.
+
+    RecordedError for a folder without any.
+    """
     files: list[Path] = []
     for path in map(Path, paths):
         try:
@@ -46,7 +50,7 @@ def files_of(paths: Sequence[str | Path]) -> list[Path]:
             instead = f"name one of its folders: {folders}" if folders else "name another folder, or files"
             raise RecordedError(f"the folder {path} holds no {' or '.join(SUFFIXES)} file; {instead}")
         files += own
-    return list(dict.fromkeys(files))
+    return list({os.path.realpath(file): file for file in reversed(files)}.values())[::-1]
 
 
 def summary(table: RecordedTable) -> dict[str, Any]:
@@ -60,7 +64,7 @@ def summary(table: RecordedTable) -> dict[str, Any]:
         "agents": len(table.agents),
         "responses": table.responses is not None,
         "costs": table.costs is not None,
-        "rule": "accuracy counts scores above 0" if table.graded else "accuracy averages the scores",
+        "rule": table.rule,
         "why": _why(table),
         "accuracy": {name: 100 * float(mean) for name, mean in zip(table.agents, means, strict=True)},
         "best single LLM": table.agents[int(means.argmax())],

@@ -11,6 +11,7 @@ from trinity_core.recorded.json_reader import read_routerdc
 __all__ = ["SUFFIXES", "Entry", "RecordedError", "Recording", "read_recording"]
 
 SUFFIXES = (".json", ".csv")
+PACKED = (b"\x1f\x8b", b"PK\x03\x04")  # how gzip and zip begin
 
 
 def read_recording(path: str | Path) -> Recording:
@@ -47,6 +48,8 @@ def _text_of(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RecordedError(f"{shown(str(path))} cannot be read ({reason}); name a file that can") from None
+    if data.startswith(PACKED):
+        raise RecordedError(f"{path} is packed (gzip or zip); unpack it and name what is inside")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

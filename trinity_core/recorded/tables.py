@@ -24,7 +24,8 @@ from trinity_core.profiles import DATA_FOLDERS, DATA_VARIABLE, PUBLISHED
 from trinity_core.recorded.readers import Entry, RecordedError, Recording, read_recording
 
 GRID = 20  # the most samples whose mean is told from a probability
-ROUNDED = 5e-5  # scores may be written with four decimals
+ROUNDED = 4  # decimals: scores may be written with so many, or as few as 2
+COUNTED, AVERAGED = "accuracy counts scores above 0", "accuracy averages the scores"
 DOUBTFUL = 0.1  # an option that wins among ten or fewer has at least this probability
 SHOWN = 10  # places that a remark names
 SPLITS = {"train": "train", "training": "train", "test": "test", "dev": "validation", "val": "validation"} | {
@@ -51,6 +52,11 @@ class RecordedTable:
     costs: np.ndarray | None  # (n, L) float64, dollars; NaN where unknown
     ids: tuple[str, ...]  # (n,) no two the same; the file's stem and the entry's number, or the file's own
     remarks: tuple[str, ...]  # a sentence each
+
+    @property
+    def rule(self) -> str:
+        """How accuracy is counted, in words."""
+        return COUNTED if self.graded else AVERAGED
 
     @property
     def right(self) -> np.ndarray:
@@ -106,9 +112,10 @@ def split_name(path: str | Path) -> str | None:
 
 
 def on_grid(scores: np.ndarray) -> int | None:
-    """The smallest n <= 20 of which all scores are multiples of 1/n; None where there is none."""
+    """The smallest n <= 20 of which all scores are multiples of 1/n, as exactly as they are written; None: no n."""
+    decimals = next((d for d in range(2, ROUNDED) if np.abs(scores - scores.round(d)).max(initial=0) < 1e-9), ROUNDED)
     for n in range(1, GRID + 1):
-        if np.all(np.abs(scores * n - np.round(scores * n)) <= ROUNDED * n):
+        if np.all(np.abs(scores * n - np.round(scores * n)) <= (0.5 * 10.0**-decimals + 1e-9) * n):
             return n
     return None
 

@@ -126,7 +126,12 @@ class _Run:
         kept: dict[int, np.ndarray] = {}
         stop = self._loop(sorted(checkpoints), kept)
         if not self.rows:
-            raise ValueError(f"a budget of {self.budget} atomic evaluations is too small for one iteration of {method}")
+            thetas, rollouts = self.learner.ask(0)
+            least = rollouts if isinstance(self.settings, RandomSearch) else len(thetas) * rollouts
+            raise ValueError(
+                f"a budget of {self.budget} atomic evaluations is too small for one iteration of {method}; give at "
+                f"least {least}"
+            )
         return TrainingResult(method, self.learner.theta, pd.DataFrame(self.rows), self.evaluations, stop, 0.0, kept)
 
     def _loop(self, checkpoints: list[int], kept: dict[int, np.ndarray]) -> str:
