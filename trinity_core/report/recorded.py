@@ -56,8 +56,8 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
     with contextlib.redirect_stdout(io.StringIO()):  # its line would be a second one
         results.write()
     print(
-        f"Not run: {missing}. This notebook reads recorded LLMs' answers ({command}), published at {PUBLISHED}. The text "
-        "below speaks of the committed run."
+        f"Not run: {missing}. This notebook reads recorded LLMs' answers ({command}), published at {PUBLISHED}. "
+        "The text below speaks of the committed run."
     )
     if gate is not None:
         gate.closed = True
