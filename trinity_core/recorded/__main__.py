@@ -34,7 +34,7 @@ methods:
   sft                  the same head, taught which LLM did best on questions whose scores it may ask for
   reinforce            the same head, by policy gradients
   random-search        the same head, the best of many drawn
-  full-information     a linear router that reads all training scores; on unseen benchmarks best with --layer 15
+  full-information     a linear router that reads all training scores, as in notebook 16
   routerdc             a contrastive router (RouterDC) that reads all training scores
   knn                  the LLM that does best on the nearest training questions
   best-single          the LLM that does best on the training files, for every question

@@ -18,7 +18,7 @@ from trinity_core.recorded.routing import AgentHead, RoutingData, RoutingWorld, 
 
 LEARNERS = ("sep-cma-es", "sft", "reinforce", "random-search")
 METHODS = (*LEARNERS, "full-information", "routerdc", "knn", "best-single", "per-benchmark-best")
-PENALTY = 3e-4  # of full-information's weights, as notebook 16 found it by cross-validation
+PENALTY = 3e-4  # of full-information's weights: notebook 16's choice for a single hidden state
 NEIGHBOURS = (5, 10, 20, 40, 80, 160)
 TIE = 1e-6  # of an agent's average, added where scores are compared: below any difference of two means of scores
 BLIND = ("best-single", "per-benchmark-best")  # they read no hidden state
