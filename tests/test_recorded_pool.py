@@ -226,6 +226,7 @@ def test_pool_files_name_recorded_files_below_the_data_folder(tmp_path, bench, n
 def test_the_commands_take_a_recorded_pool_with_its_own_questions_or_refuse_it(tmp_path, bench, monkeypatch, capsys):
     file = tmp_path / "own.yaml"
     file.write_text("kind: recorded\nfiles: [routerbench/letters_train.csv]\n")
+    monkeypatch.delenv("TRINITY_DATA", raising=False)
     assert converse(["--pool", str(file), "--list-questions"]) == 2
     assert "TRINITY_DATA is not set" in capsys.readouterr().err
     monkeypatch.setenv("TRINITY_DATA", str(tmp_path))
