@@ -17,6 +17,7 @@ import pytest
 from recorded_files import (
     AGENTS,
     EXAMPLES,
+    NO_DATA,
     questions,
     scores,
     write_benchmarks,
@@ -784,7 +785,7 @@ def test_the_command_starts_light_and_prints_any_name(tmp_path):
 
 # the published files
 
-published = pytest.mark.skipif(not DATA, reason="TRINITY_DATA is not set")
+published = pytest.mark.skipif(not DATA, reason=NO_DATA)
 MMLU = [62.14, 59.86, 57.42, 59.81, 60.53, 64.59, 59.46]
 GSM8K = [36.71, 69.63, 41.03, 33.00, 52.38, 47.76, 69.81]
 

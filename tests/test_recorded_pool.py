@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_states import MadeEncoder, RoundedEncoder
-from recorded_files import AGENTS, questions, write_routellm, write_routerbench, write_routerdc
+from recorded_files import AGENTS, NO_DATA, questions, write_routellm, write_routerbench, write_routerdc
 
 from trinity_core.baselines.__main__ import main as compare
 from trinity_core.coordinator import HeadPolicy
@@ -390,7 +390,7 @@ def test_questions_are_drawn_by_key(pool):
 DATA = os.environ.get("TRINITY_DATA", "")
 
 
-@pytest.mark.skipif(not DATA, reason="TRINITY_DATA is not set")
+@pytest.mark.skipif(not DATA, reason=NO_DATA)
 @pytest.mark.parametrize("name", ["routerbench-arc", "routerbench-winogrande", "routellm-gsm8k"])
 def test_real_files_play_alike(name):
     pool = load_pool(name)

@@ -16,6 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from recorded_files import NO_DATA
 
 from trinity_core.analysis import coordination
 from trinity_core.analysis.spread import model_moments, routerdc_scores, spreads
@@ -531,7 +532,7 @@ def test_spreads_are_recovered_from_a_made_record():
         spreads(np.ones((5, 2)), 1)
 
 
-@pytest.mark.skipif(not os.environ.get("TRINITY_DATA"), reason="TRINITY_DATA names no folder with RouterDC's scores")
+@pytest.mark.skipif(not os.environ.get("TRINITY_DATA"), reason=NO_DATA)
 def test_the_assumed_spreads_are_those_of_the_public_record():
     file = os.environ["TRINITY_DATA"]
     assert spreads(routerdc_scores(f"{file}/routerdc/gsm8k-test.json"), 10) == pytest.approx((3.1, 2.1), abs=0.05)
