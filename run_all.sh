@@ -10,12 +10,12 @@ while [ -L "$script" ]; do
 done
 root=$(CDPATH='' cd -P -- "$(dirname -- "$script")" && pwd)
 
-export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONPATH="$root:$root/notebooks${PYTHONPATH:+:$PYTHONPATH}"
 export PYTHONDONTWRITEBYTECODE=1 # a run leaves nothing in the tree but its results
 
 for python in python3 python3.14 python3.13 python3.12 python3.11; do
     if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-        exec "$python" -P -m trinity_core.run "$@" # -P: modules come from the suite, never from the caller's folder
+        exec "$python" -P -m suite.runner.run "$@" # -P: modules come from the suite, never from the caller's folder
     fi
 done
 echo "run_all.sh: found no Python 3.11 or newer on PATH; install one (Debian: apt-get install python3 python3-venv)" >&2

@@ -45,8 +45,8 @@ def timed(call, *arguments):
 
 
 def main() -> int:
+    from suite.questions import load_questions
     from trinity_core.paths import cache_dir
-    from trinity_core.tasks import load_questions
 
     questions = [question.text for question in load_questions(split="test")]
     random.Random("bench_encoder").shuffle(questions)

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.checkers import is_right
+
 CANDIDATES, PER_FAMILY, SIGMA = 33, 4, 0.03
 AIMS = {"speedup_empty": 5.0, "speedup_warm": 50.0}
 MOST = {"token_ratio": 0.25}
@@ -39,11 +41,11 @@ def story(rollout) -> tuple:
 
 
 def measure() -> dict[str, float]:
+    from suite.pools import load_pool
+    from suite.questions import load_questions
     from trinity_core.coordinator import LinearPolicy
     from trinity_core.encoder import load_encoder
-    from trinity_core.pool import load_pool
     from trinity_core.rollout import Job, run_rollouts
-    from trinity_core.tasks import load_questions
     from trinity_core.types import ROLES
 
     questions = load_questions(split="train", per_family=PER_FAMILY)
@@ -55,19 +57,19 @@ def measure() -> dict[str, float]:
     # What is not measured: loading the weights, and the checks of answers, which are cached for all ways alike.
     plain.encode(["One text first, so that loading is not measured."])
     empty.encode(["One text first, so that loading is not measured."])
-    run_rollouts(jobs, policy, empty_states(plain.d), pool)
+    run_rollouts(jobs, policy, empty_states(plain.d), pool, check=is_right)
     before = plain.stats.tokens_encoded, empty.stats.tokens_encoded
 
     start = time.perf_counter()
-    expected = [run_rollouts([job], policy, Plain(plain), pool)[0] for job in jobs]
+    expected = [run_rollouts([job], policy, Plain(plain), pool, check=is_right)[0] for job in jobs]
     plain_seconds = time.perf_counter() - start
     start = time.perf_counter()
-    cold = run_rollouts(jobs, policy, empty, pool)
+    cold = run_rollouts(jobs, policy, empty, pool, check=is_right)
     empty_seconds = time.perf_counter() - start
     warm_encoder, warm_seconds = load_encoder(), []
     for _ in range(3):
         start = time.perf_counter()
-        warm = run_rollouts(jobs, policy, warm_encoder, pool)
+        warm = run_rollouts(jobs, policy, warm_encoder, pool, check=is_right)
         warm_seconds.append(time.perf_counter() - start)
     if not [story(r) for r in expected] == [story(r) for r in cold] == [story(r) for r in warm]:
         raise AssertionError("the three ways made different rollouts")

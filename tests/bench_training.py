@@ -20,12 +20,13 @@ import time
 import numpy as np
 from svf_reference import FullPasses
 
+from suite.checkers import is_right
+from suite.experiments import Experiment, get_world, make_task
 from trinity_core.encoder import load_encoder
 from trinity_core.heads import decide, make_head
 from trinity_core.rollout import Job, run_rollouts
 from trinity_core.svf_encoder import SvfEncoder
 from trinity_core.training import PAPER_BUDGET, train
-from trinity_core.training.experiments import Experiment, get_world, make_task
 from trinity_core.training.learners import SepCmaEs
 
 AIMS = {"svf_speedup": 10.0, "svf_gap": 1e-4, "optimiser_share": 0.10, "training_speedup": 20.0}
@@ -155,7 +156,7 @@ def bench_training(share: float = 0.02) -> dict[str, float]:
         rewards = []
         for question, replicate in zip(questions[0], replicates[0], strict=True):
             job = Job(world.questions[question], 0, int(replicate))
-            rewards += [r.reward for r in run_rollouts([job], policy, known, world.pool, world.settings)]
+            rewards += [r.reward for r in run_rollouts([job], policy, known, world.pool, world.settings, check=is_right)]
         return rewards
 
     one_by_one()

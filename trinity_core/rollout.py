@@ -16,35 +16,26 @@ Rules that the paper leaves open:
 - The answer is the Worker's whole text; only the transcript's copy O_k is shortened (see `roles`).
 - A message cut at the output cap adds its text, but is no answer; an empty message adds nothing; both count as a turn.
 - A call that fails for good ends the rollout as failed: reward None, left out of every mean, never a wrong answer.
-
-    python -m trinity_core.rollout --question math-test-000 --seed 1     prints one rollout
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from trinity_core.console import run_command
-from trinity_core.coordinator import LinearPolicy, Policy
+from trinity_core.coordinator import Policy
 from trinity_core.draws import uniforms
 from trinity_core.heads import agent_role_probabilities, decide
-from trinity_core.pool.base import BudgetExceeded, Pool, PoolError, pool_loop
+from trinity_core.pool import Pool, pool_loop
 from trinity_core.roles import TRANSCRIPT_RULES, Transcript, build_prompt, condense, judge, suggestion, visible
-from trinity_core.rollout_tables import rollouts_table, turns_table
-from trinity_core.rollout_view import show_rollout
 from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
-
-__all__ = ["Job", "LoopSettings", "rollouts_table", "run_rollouts", "show_rollout", "turns_table"]
 
 TURNS_A_REPLICATE = 100  # a call's `replicate` is the rollout's times this plus the turn: each turn is a fresh draw
 NOT_ASKED = Message("", 0, 0, 0.0, "stop")  # a Verifier who has nothing to verify is not called
@@ -97,25 +88,22 @@ def run_rollouts(
     pool: Pool,
     settings: LoopSettings = LoopSettings(),
     *,
-    check: Callable[[Question, str], bool] | None = None,
+    check: Callable[[Question, str], bool],
 ) -> list[Rollout]:
-    """One `Rollout` a job, in the jobs' order. `check(question, answer)` replaces the question's own checker.
+    """One `Rollout` a job, in the jobs' order. `check(question, answer)` says whether an answer is right.
 
-    ValueError where the policy's agents are not the pool's, or a question has no automatic checker. A pool's
+    ValueError where the policy's agents are not the pool's. A pool's
     `BudgetExceeded` passes through: answers so far are cached, so a rerun goes on there.
     """
     if policy.n_agents != len(pool.agents):
         raise ValueError(f"the policy chooses among {policy.n_agents} agents but the pool has {len(pool.agents)}")
-    for question in {job.question.id: job.question for job in jobs}.values() if check is None else ():
-        if question.kind == "judge":  # before any call is paid for
-            raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); pass check=...")
     live = [Live(job, Transcript(job.question.text, rule=settings.transcript)) for job in jobs]
     for turn in range(1, settings.max_turns + 1):
         acting = [state for state in live if state.stop is None]
         if not acting:
             break
         _one_turn(turn, acting, policy, encoder, pool, settings)
-    return finish(live, check or checker)
+    return finish(live, check)
 
 
 def _one_turn(
@@ -210,12 +198,6 @@ def ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) -
     return [answer_of[key] for key in keys]
 
 
-def checker(question: Question, answer: str) -> bool:
-    from trinity_core.tasks import check_answer
-
-    return check_answer(question.kind, question.reference, answer, question=question).correct
-
-
 def finish(live: list[Live], check: Callable[[Question, str], bool]) -> list[Rollout]:
     rewards: dict[tuple[str, str], float] = {}
     rollouts = []
@@ -233,67 +215,3 @@ def finish(live: list[Live], check: Callable[[Question, str], bool]) -> list[Rol
             Rollout(question, state.job.candidate, state.job.replicate, tuple(state.turns), state.answer, reward, stop)
         )
     return rollouts
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command: one rollout of one question, by a head with all weights 0 (every agent and role equally likely)."""
-    from trinity_core.pool import load_pool, pool_kind
-    from trinity_core.profiles import PROFILES, get_profile
-    from trinity_core.tasks import load_questions
-
-    parser = argparse.ArgumentParser(prog="python -m trinity_core.rollout", description=main.__doc__)
-    parser.add_argument("--profile", default="offline", choices=list(PROFILES))
-    parser.add_argument("--list-questions", action="store_true", help="one id a line, then the question's first words")
-    parser.add_argument("--question", metavar="ID", help="the question to answer, as --list-questions names it")
-    parser.add_argument(
-        "--pool",
-        default="paper7",
-        help="a file of data/pools (a recorded one brings its own questions), or `slm`: the real local model answers",
-    )
-    parser.add_argument("--seed", type=int, default=42, help="of the coordinator's and the agents' draws")
-    parser.add_argument("--max-turns", type=int, default=5, metavar="K")
-    parser.add_argument("--transcript", default="paper", choices=TRANSCRIPT_RULES)
-    options = parser.parse_args(arguments)
-    profile = get_profile(options.profile)
-    recorded = None
-    try:
-        if options.pool != "slm" and pool_kind(options.pool) == "recorded":
-            recorded = load_pool(options.pool)
-    except PoolError as error:
-        print(error, file=sys.stderr)
-        return 2
-    questions = recorded.questions if recorded else load_questions(per_family=profile.per_family)
-    if options.list_questions:
-        for question in questions:
-            print(question.id, " ".join(question.bare.split())[:80])
-        return 0
-    if options.seed < 0:
-        parser.error(f"--seed is {options.seed}; give 0 or more")
-    chosen = [question for question in questions if question.id == options.question]
-    if not chosen:
-        wrong = "give --question ID" if options.question is None else f"no question {options.question!r}"
-        place = f"pool {options.pool}" if recorded else f"profile {profile.name}"
-        print(f"{wrong} in {place}; see --list-questions", file=sys.stderr)
-        return 2
-    from trinity_core.encoder import load_encoder
-    from trinity_core.tasks.symbolic import CheckerBroken
-
-    try:
-        settings = LoopSettings(max_turns=options.max_turns, transcript=options.transcript, seed=options.seed)
-        name = "local" if options.pool == "slm" else options.pool
-        pool = recorded or load_pool(name, questions=questions)
-        encoder = load_encoder(profile.encoder)
-        policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
-        run = run_rollouts
-        if recorded:
-            from trinity_core.recorded.conversation import run_recorded as run
-        (rollout,) = run([Job(chosen[0], replicate=options.seed)], policy, encoder, pool, settings)
-    except (PoolError, BudgetExceeded, CheckerBroken, ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(show_rollout(rollout, pool))
-    return 0
-
-
-if __name__ == "__main__":
-    run_command(main)

@@ -1,0 +1,259 @@
+"""Contest questions in the manner of AIME: 22 templates, four questions each, every answer a whole number 0 to 999.
+
+They stand in for AIME2025, which the paper holds out: there is a test split alone. Topics and templates are none of the
+math family's. Those of algebra and geometry stand here, those of counting and whole numbers in `aime_counting`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+
+from aime_counting import COUNTING, LARGEST
+from templates import Item, Template, build_from_templates, in_turn
+
+from suite.questions.phrasings import GENERAL
+from trinity_core.types import Question, Split
+
+FAMILY = "aime"
+PER_TEMPLATE = 4
+PHRASINGS = (
+    *GENERAL,
+    "A contest problem: {bare}",
+    "{bare} The answer is a whole number from 0 to 999.",
+    "Olympiad training, question of the day.\n{bare}",
+    "{bare}\nJustify each step.",
+)
+
+
+def root_powers(rng: Random, number: int) -> Item:
+    def draw() -> tuple[tuple[int, int, int], int]:
+        a, b, c = rng.randint(-7, 7), rng.randint(-9, 9), rng.randint(-20, 20)
+        first, second, third = -a, a * a - 2 * b, -(a**3) + 3 * a * b - 3 * c  # Newton's sums of r^k
+        return (a, b, c), (third, second**2 - third, first * second)[number % 3] if a and b and c else -1
+
+    (a, b, c), answer = _until_fits(draw)
+    ask = in_turn(
+        number,
+        (
+            "Let r, s, t be the complex roots of {}. Find r^3 + s^3 + t^3.",
+            "The equation {} has the roots r, s, t. With A = r^2 + s^2 + t^2 and B = r^3 + s^3 + t^3, what is A^2 - B?",
+            "Call r, s, t the complex solutions of {}. Compute (r + s + t)(r^2 + s^2 + t^2).",
+        ),
+    )
+    cubic = f"x^3{_term(a, 'x^2')}{_term(b, 'x')}{_term(c, '')} = 0"
+    return Item(ask.format(cubic), str(answer), 3)
+
+
+def _term(coefficient: int, power: str) -> str:
+    size = "" if abs(coefficient) == 1 and power else str(abs(coefficient))
+    return f" {'+' if coefficient > 0 else '-'} {size}{power}"
+
+
+def _until_fits(draw: Callable[[], tuple], low: int = 0) -> tuple:
+    """Draws again until the last entry, the answer, is a whole number from `low` to 999."""
+    drawn = draw()
+    while drawn[-1] is None or not low <= drawn[-1] <= LARGEST:
+        drawn = draw()
+    return drawn
+
+
+def _parts(value: Fraction) -> int | None:
+    """Numerator plus denominator; None for a whole number, where asking for p + q gives the idea away."""
+    return None if value.denominator == 1 else value.numerator + value.denominator
+
+
+def unit_circle(rng: Random, number: int) -> Item:
+    a = rng.randint(5, 40)
+    b = rng.randint(2, a - 1)
+    # sin(a t) + sin(b t) = 0 where (a + b) t is a multiple of 2 pi or (a - b) t an odd multiple of pi
+    turns = {Fraction(k, a + b) for k in range(a + b)} | {Fraction(2 * k + 1, 2 * (a - b)) for k in range(a - b)}
+    ask = in_turn(
+        number,
+        (
+            "How many complex numbers z with |z| = 1 make z^{} + z^{} a real number?",
+            "Count the real numbers t with 0 <= t < 2*pi for which sin({}t) + sin({}t) = 0.",
+        ),
+    )
+    return Item(ask.format(a, b), str(len(turns)), 3)
+
+
+def log_equation(rng: Random, number: int) -> Item:
+    base, power, constant = rng.choice([(b, m, c) for b in range(2, 10) for m in (2, 3, 4, 5) for c in (1, 3, 5, 7, 10)
+                                        if b**m <= LARGEST])  # fmt: skip
+    ask = in_turn(
+        number,
+        (
+            "What is the product of all positive real solutions x of x^(log_{0} x) = {0}^{2} * x^{1}?",
+            "Two positive numbers x satisfy (log_{0} x)^2 = {1} log_{0} x + {2}. What is their product?",
+        ),
+    )
+    return Item(ask.format(base, power, constant), str(base**power), 3)
+
+
+def telescope(rng: Random, number: int) -> Item:
+    def draw() -> tuple[int, int, int | None]:
+        top, step = rng.randint(4, 60), rng.randint(2, 3)
+        return top, step, _parts(sum(Fraction(1, k * (k + step)) for k in range(1, top + 1)))
+
+    top, step, answer = _until_fits(draw)
+    ask = in_turn(
+        number,
+        (
+            "The sum of 1/(k(k + {1})) over k = 1, 2, ..., {0} equals p/q in lowest terms. Find p + q.",
+            "Add the fractions 1/(1*{2}), 1/(2*{3}), 1/(3*{4}) and so on, the last one being 1/({0}*{5}). In lowest "
+            "terms the result is p/q. What is p + q?",
+        ),
+    )
+    return Item(ask.format(top, step, 1 + step, 2 + step, 3 + step, top + step), str(answer), 3)
+
+
+def box_edges(rng: Random, number: int) -> Item:
+    sides = [rng.randint(2, 40) for _ in range(3)]
+    diagonal, surface = sum(s * s for s in sides), 2 * (sides[0] * (sides[1] + sides[2]) + sides[1] * sides[2])
+    ask = in_turn(
+        number,
+        (
+            "A rectangular box has a space diagonal of length sqrt({}) and total surface area {}. What is the sum of "
+            "the lengths of its twelve edges?",
+            "The squares of the three edge lengths of a cuboid add up to {}, and its six faces have total area {}. How "
+            "much wire is needed for a frame of all its edges?",
+        ),
+    )
+    return Item(ask.format(diagonal, surface), str(4 * sum(sides)), 3)
+
+
+def tangent_circles(rng: Random, number: int) -> Item:
+    def draw() -> tuple[int, int, int | None]:
+        a, b = sorted(rng.sample(range(1, 81), 2))
+        root = math.isqrt(a * b)
+        return a, b, (a + b) * root if root * root == a * b else None
+
+    a, b, answer = _until_fits(draw)
+    ask = in_turn(
+        number,
+        (
+            "Circles of radius {} and {} touch each other from outside. A common outer tangent touches them at P and "
+            "Q. What is the area of the quadrilateral formed by P, Q and the two centres?",
+            "Two coins of radius {} and {} lie flat, touching each other and both touching a ruler's straight edge. "
+            "Find the area of the quadrilateral whose corners are the centres and the two points on the edge.",
+        ),
+    )
+    return Item(ask.format(a, b), str(answer), 3)
+
+
+def crossing_chords(rng: Random, number: int) -> Item:
+    def draw() -> tuple[int, int, int, int, int | None]:
+        a, b, c = (rng.randint(1, 20) for _ in range(3))
+        d, rest = divmod(a * b, c)
+        return a, b, c, d, a * a + b * b + c * c + d * d if not rest and len({a, b, c, d}) == 4 else None
+
+    a, b, c, _, answer = _until_fits(draw)
+    ask = in_turn(
+        number,
+        (
+            "Two perpendicular chords of a circle cross. The crossing point cuts the first into pieces of length {} "
+            "and {} and one piece of the second has length {}. Find the square of the circle's diameter.",
+            "In a circle, chords AB and CD meet at a right angle in P, with AP = {}, PB = {} and CP = {}. If the "
+            "radius is R, what is 4R^2?",
+        ),
+    )
+    return Item(ask.format(a, b, c), str(answer), 3)
+
+
+def triangle_radii(rng: Random, number: int) -> Item:
+    def draw() -> tuple[list[int], int | None]:
+        sides = sorted(rng.randint(5, 60) for _ in range(3))
+        a, b, c = sides
+        square = (a + b + c) * (-a + b + c) * (a - b + c) * (a + b - c)
+        area = Fraction(math.isqrt(max(square, 0)), 4)
+        if square <= 0 or (4 * area) ** 2 != square:
+            return sides, None
+        outer, inner = a * b * c / (4 * area), 2 * area / (a + b + c)
+        return sides, _parts(outer + inner if number % 2 else outer)
+
+    sides, answer = _until_fits(draw)
+    ask = in_turn(
+        number,
+        (
+            "A triangle has sides {}, {} and {}. Its circumscribed circle has radius p/q in lowest terms. Find p + q.",
+            "In the triangle with sides {}, {} and {} add the radius of the circumscribed circle and the radius of the "
+            "inscribed circle. The result is p/q in lowest terms; what is p + q?",
+        ),
+    )
+    return Item(ask.format(*sides), str(answer), 3)
+
+
+def bisector(rng: Random, number: int) -> Item:
+    def draw() -> tuple[int, int, int, int | None]:
+        a, b, c = (rng.randint(4, 24) for _ in range(3))
+        if b == c or not abs(b - c) < a < b + c:
+            return a, b, c, None
+        return a, b, c, _parts(b * c * (1 - Fraction(a, b + c) ** 2))
+
+    a, b, c, answer = _until_fits(draw)
+    ask = in_turn(
+        number,
+        (
+            "In triangle ABC, BC = {}, CA = {} and AB = {}. The bisector of angle A meets BC in D. AD^2 = p/q in "
+            "lowest terms. Find p + q.",
+            "Triangle ABC has sides BC = {}, CA = {}, AB = {}, and D on BC divides it in the ratio BD : DC = AB : AC. "
+            "The square of AD is p/q in lowest terms. What is p + q?",
+        ),
+    )
+    return Item(ask.format(a, b, c), str(answer), 3)
+
+
+def six_cycle(rng: Random, number: int) -> Item:
+    def draw() -> tuple[int, int, int, int]:
+        first, second, index = rng.randint(-400, 600), rng.randint(-400, 600), rng.randint(100, 5000)
+        values = [first, second]
+        while len(values) < 6:
+            values.append(values[-1] - values[-2])
+        total = sum(values[: index % 6])  # six terms in a row add up to 0
+        return first, second, index, values[(index - 1) % 6] if number % 2 else total
+
+    first, second, index, answer = _until_fits(draw, low=1)
+    ask = in_turn(
+        number,
+        (
+            "A sequence has a_1 = {}, a_2 = {} and a_(n+2) = a_(n+1) - a_n for n >= 1. Find the sum of its first {} "
+            "terms.",
+            "From the third term on, each term of a sequence is the term before it minus the one before that. It "
+            "starts {}, {}. What is term number {}?",
+        ),
+    )
+    return Item(ask.format(first, second, index), str(answer), 3)
+
+
+ALGEBRA_AND_GEOMETRY: dict[str, Template] = {
+    template.__name__: template
+    for template in (
+        root_powers,
+        unit_circle,
+        log_equation,
+        telescope,
+        box_edges,
+        tangent_circles,
+        crossing_chords,
+        triangle_radii,
+        bisector,
+        six_cycle,
+    )
+}
+TEMPLATES = COUNTING | ALGEBRA_AND_GEOMETRY
+
+
+def build(split: Split) -> list[Question]:
+    """The 88 questions of the test split; the train split is empty."""
+    if split == "train":
+        return []
+    return build_from_templates(FAMILY, "math", split, TEMPLATES, PHRASINGS, PER_TEMPLATE, content=_numbers)
+
+
+def _numbers(bare: str) -> tuple[str, ...]:
+    """The numbers of a text in reading order: they come once in a template, whatever the story."""
+    return tuple(re.findall(r"\d+", bare))

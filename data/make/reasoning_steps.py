@@ -1,0 +1,215 @@
+"""Reasoning templates whose answer is reached step by step: days, letters, walks, patterns, overlaps, clocks, boxes."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+from templates import Item, Template, in_turn
+
+from suite.questions.wordlists import COMPASS, DAYS, NAMES, ORDINALS, WORDS
+
+
+def calendar(rng: Random, number: int) -> Item:
+    day, shift = rng.randrange(7), rng.randint(10, 90)
+    date, later = rng.randint(1, 9), rng.randint(16, 31)
+    return in_turn(
+        number,
+        (
+            Item(
+                f"Today is {DAYS[day]}. Which day of the week will it be in {shift} days?", DAYS[(day + shift) % 7], 1
+            ),
+            Item(
+                f"Day {date} of a month is a {DAYS[day]}. On which weekday does day {later} of that month fall?",
+                DAYS[(day + later - date) % 7],
+                1,
+            ),
+            Item(f"It was {DAYS[day]} exactly {shift} days ago. What weekday is it today?", DAYS[(day + shift) % 7], 1),
+            Item(
+                f"If the day after tomorrow is a {DAYS[day]}, what day was it {shift} days before today?",
+                DAYS[(day - 2 - shift) % 7],
+                2,
+            ),
+        ),
+    )
+
+
+def letters(rng: Random, number: int) -> Item:
+    word, place = rng.choice(WORDS), rng.randint(1, 3)
+    second = rng.choice([other for other in WORDS if other != word])
+    coded = "".join(chr((ord(letter) - 96) % 26 + 97) for letter in word)
+    without = "".join(letter for letter in word if letter not in "aeiou")
+    return in_turn(
+        number,
+        (
+            Item(f"Write the word {word} backwards. What is its {ORDINALS[place]} letter then?", word[::-1][place], 1),
+            Item(f"Cross out every a, e, i, o and u in {word}. Which letters remain, in order?", without, 1),
+            Item(
+                f"In a code each letter becomes the next one of the alphabet (z becomes a). "
+                f"Which word is written {coded}?",
+                word,
+                2,
+            ),
+            Item(
+                f"How many different letters occur in both {word} and {second}?", str(len(set(word) & set(second))), 2
+            ),
+        ),
+    )
+
+
+def alphabetical(rng: Random, number: int) -> Item:
+    chosen = rng.sample(WORDS, 5)
+    place = rng.randint(1, 3)
+    ask = in_turn(
+        number,
+        (
+            "Sort these words alphabetically: {}. Which one comes {}?",
+            "If {} stood in a dictionary, which of them would come {}?",
+            "The books {} are shelved from A to Z. Which book stands {}?",
+        ),
+    )
+    return Item(ask.format(", ".join(chosen), ORDINALS[place]), sorted(chosen)[place], 1)
+
+
+def walking(rng: Random, number: int) -> Item:
+    name, heading = rng.choice(NAMES), rng.randrange(4)
+    start = COMPASS[heading]
+    if number % 2:
+        a, b, scale = *rng.choice(((3, 4), (6, 8), (5, 12), (8, 15))), rng.randint(1, 3)
+        a, b, back = *rng.sample((a * scale, b * scale), 2), rng.randint(1, 9)
+        side, opposite = rng.choice(("left", "right")), COMPASS[(heading + 2) % 4]
+        return Item(
+            f"{name} walks {a + back} m {start}, turns {side}, walks {b} m, then goes {back} m {opposite}. "
+            f"How many metres is {name} from the start?",
+            str(math.isqrt(a * a + b * b)),
+            3,
+        )
+    turns = [rng.choice(("left", "right", "around")) for _ in range(4)]
+    for turn in turns:
+        heading = (heading + {"right": 1, "around": 2, "left": 3}[turn]) % 4
+    steps = ", then ".join(f"turns {turn}" for turn in turns)
+    return Item(f"{name} faces {start}, {steps}. In which direction does {name} look now?", COMPASS[heading], 1)
+
+
+def number_pattern(rng: Random, number: int) -> Item:
+    first, second = rng.randint(2, 9), rng.randint(2, 9)
+    kind = number % 4
+    if kind == 0:
+        factor, step, terms = rng.randint(2, 3), rng.randint(1, 7), [first]
+        while len(terms) < 5:
+            terms.append(factor * terms[-1] + step)
+        hint = "Each number is the one before it times a fixed number, plus another fixed number"
+    elif kind == 1:
+        growth, terms = rng.randint(2, 6), [first]
+        while len(terms) < 6:
+            terms.append(terms[-1] + second + growth * len(terms))
+        hint = "The gaps between neighbours grow by the same amount each time"
+    elif kind == 2:
+        terms = [first, second]
+        while len(terms) < 6:
+            terms.append(terms[-2] + terms[-1])
+        hint = "From the third on, each number is the sum of the two before it"
+    else:
+        up, down, high = rng.randint(2, 9), rng.randint(2, 6), rng.randint(40, 90)
+        terms = [term for k in range(4) for term in (first + up * k, high - down * k)][:7]
+        hint = "Two sequences, each with a constant step, take turns"
+    if number % 8 > 3 and kind != 3:  # ask for one inside
+        hidden = len(terms) - 2
+        shown = ", ".join("?" if i == hidden else str(term) for i, term in enumerate(terms))
+        return Item(f"{hint}: {shown}. Which number belongs at the question mark?", str(terms[hidden]), 2)
+    return Item(f"{hint}: {', '.join(map(str, terms[:-1]))}. What comes next?", str(terms[-1]), 2)
+
+
+def set_overlap(rng: Random, number: int) -> Item:
+    both, only_a, only_b, neither = (rng.randint(2, 15) for _ in range(4))
+    total, a, b = both + only_a + only_b + neither, both + only_a, both + only_b
+    return in_turn(
+        number,
+        (
+            Item(
+                f"Of {total} pupils, {a} play chess, {b} play go and {neither} play neither. How many play both?",
+                str(both),
+                2,
+            ),
+            Item(
+                f"A club has {total} members: {a} speak French, {b} speak Spanish, {both} speak both languages. "
+                "How many speak neither?",
+                str(neither),
+                2,
+            ),
+            Item(
+                f"Among {total} houses, {a} have a garden, {b} have a garage and {both} have both. "
+                "How many have exactly one of the two?",
+                str(only_a + only_b),
+                2,
+            ),
+        ),
+    )
+
+
+def clock(rng: Random, number: int) -> Item:
+    start, wait, length = 5 * rng.randint(96, 240), 5 * rng.randint(2, 15), 5 * rng.randint(10, 35)
+    gain, hour, hours = rng.randint(2, 9), rng.randint(6, 12), rng.randint(4, 9)
+    name = rng.choice(NAMES)
+    return in_turn(
+        number,
+        (
+            Item(
+                f"It is {_time(start)}. A film of {length} minutes begins in {wait} minutes. At what time does it end?",
+                _time(start + wait + length),
+                1,
+            ),
+            Item(
+                f"A clock runs fast by {gain} minutes every hour. It was set right at {_time(60 * hour)}. "
+                f"What does it show when it is really {_time(60 * (hour + hours))}?",
+                _time(60 * (hour + hours) + gain * hours),
+                2,
+            ),
+            Item(
+                f"{name} got up at {_time(start - 120)} after {length + 250} minutes of sleep. "
+                f"When did {name} fall asleep, "
+                "on a 24-hour clock?",
+                _time(start - 120 - length - 250),
+                2,
+            ),
+        ),
+    )
+
+
+def containers(rng: Random, number: int) -> Item:
+    if number % 2:
+        large, small = rng.randint(7, 15), rng.randint(4, 9)
+        has, other = rng.randint(2, large), rng.randint(1, small - 1)
+        poured = min(has, small - other)
+        return Item(
+            f"Jug A has room for {large} litres and holds {has}. Jug B has room for {small} and holds {other}. "
+            "Pour from A into B until B is full or A is empty. How many litres are left in A?",
+            str(has - poured),
+            1,
+        )
+    boxes = rng.sample(("red", "blue", "green", "white", "black"), 3)
+    things = rng.sample(("coin", "key", "ring", "stone", "button", "shell", "bean"), 3)
+    holds = dict(zip(boxes, things, strict=True))
+    facts = ", ".join(
+        f"{'the ' if i else 'The '}{box} box holds a {thing}" for i, (box, thing) in enumerate(holds.items())
+    )
+    swaps = []
+    while len(swaps) < 3:
+        a, b = rng.sample(boxes, 2)
+        if not swaps or {a, b} != set(swaps[-1]):
+            swaps.append((a, b))
+            holds[a], holds[b] = holds[b], holds[a]
+    told = ", then ".join(f"{a} and {b}" for a, b in swaps)
+    asked = rng.choice(boxes)
+    return Item(f"{facts}. Contents are swapped between {told}. What is in the {asked} box now?", holds[asked], 2)
+
+
+def _time(minutes: int) -> str:
+    """Minutes after midnight as `HH:MM`, 24 hours a day."""
+    return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
+
+
+STEPS: dict[str, Template] = {
+    template.__name__: template
+    for template in (calendar, letters, alphabetical, walking, number_pattern, set_overlap, clock, containers)
+}

@@ -1,0 +1,93 @@
+"""From templates to a family's questions: one generator a question, seeded by its id, so no build depends on another.
+
+A template is a function `(rng, number) -> Item`: `rng` is the question's own generator, `number` counts the template's
+questions over both splits (a template whose answer is yes or no can balance by it).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from suite.questions.files import SPLITS
+from suite.questions.phrasings import apply_phrasing, deal
+from trinity_core.types import AnswerKind, Family, Question, Split
+
+TRIES = 500
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question's content and its answer; `difficulty` is 1 (one step) to 3 (several steps or an idea)."""
+
+    bare: str
+    reference: str
+    difficulty: int
+
+
+Template = Callable[[random.Random, int], Item]
+
+
+def in_turn(number: int, options: Sequence[T]) -> T:
+    """The option whose turn it is: a template's wordings come equally often, whatever its generator draws."""
+    return options[number % len(options)]
+
+
+def build_from_templates(
+    family: Family,
+    kind: AnswerKind,
+    split: Split,
+    templates: Mapping[str, Template],
+    phrasings: Sequence[str],
+    per_template: int,
+    content: Callable[[str], Hashable] = str,
+) -> list[Question]:
+    """`per_template` questions of each template for `split`, no two alike in `content(bare)` within or across splits.
+
+    The templates take turns in shuffled rounds, so the first questions of a file already show all of them. Both splits
+    are drawn whichever is asked for: the test split must avoid the train split. RuntimeError when a template runs dry.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
+    built: dict[Split, list[Question]] = {}
+    seen: set[Hashable] = set()
+    for part, name in enumerate(SPLITS):
+        order = []
+        for turn in range(per_template):
+            names = sorted(templates)
+            random.Random(f"{family}-{name} round {turn}").shuffle(names)
+            order += [(template, part * per_template + turn) for template in names]
+        dealt = deal(f"phrasings {family}-{name}", [template for template, _ in order], len(phrasings))
+        built[name] = []
+        for i, (template, number) in enumerate(order):
+            identity = f"{family}-{name}-{i:03d}"
+            item = _draw(templates[template], identity, template, number, seen, content)
+            built[name].append(
+                Question(
+                    id=identity,
+                    family=family,
+                    split=name,
+                    text=apply_phrasing(phrasings, dealt[i], item.bare),
+                    bare=item.bare,
+                    phrasing=dealt[i],
+                    kind=kind,
+                    reference=item.reference,
+                    meta={"template": template, "difficulty": item.difficulty},
+                )
+            )
+    return built[split]
+
+
+def _draw(
+    make: Template, identity: str, template: str, number: int, seen: set[Hashable], content: Callable[[str], Hashable]
+) -> Item:
+    """The first item of the question's own stream of draws that is new; it is then marked as seen."""
+    for attempt in range(TRIES):
+        item = make(random.Random(f"{identity} {template} {attempt}"), number)
+        if (key := (template, content(item.bare))) not in seen:
+            seen.add(key)
+            return item
+    raise RuntimeError(f"template {template!r} gave nothing new for {identity} in {TRIES} draws; widen its numbers")

@@ -1,0 +1,1 @@
+"""What notebooks, tests and the command share, beside its users."""

@@ -1,0 +1,149 @@
+"""What the baselines of A.7.1 have in common: the protocol, fixed schedules, and how single calls become a `Rollout`.
+
+Every baseline asks the same pool with the same prompts (`roles.build_prompt`), its answers meet the same checkers, and
+all its calls stand in the rollout's turns, in order, with their tokens and dollars: also those whose text is dropped.
+A failed call is never a wrong answer: where the method needed its reply, the rollout's reward is None.
+
+Where a baseline is a fixed way to use the pool, the role loop itself plays it (`play`): logits that do not look at the
+question stand in for the coordinator, so turns, verdicts, stops and costs follow one set of rules for all methods.
+
+Draws are keyed by (seed, question, replicate), never by order. The first Worker call of replicate r is the same call in
+every baseline, so methods are compared on the same answers, and a paid answer is paid once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from suite.checkers import is_right
+from trinity_core.pool import Pool
+from trinity_core.rollout import Job, LoopSettings, run_rollouts
+from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
+
+BLOCKED = -1000.0  # a logit whose chance is exactly 0 beside a logit of 0
+TURNS = 5  # K (A.7.1)
+
+
+class NotTestable(ValueError):
+    """This pool cannot tell what the baseline would show; the message says why. A result, not a fault."""
+
+
+class Baseline(Protocol):
+    """A way to answer questions with a pool. `fit` comes before `run`; most learn nothing."""
+
+    name: str
+
+    def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
+        """Learns what it needs from training questions, by asking the pool."""
+        ...
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout a question in their order; for baselines of single agents one an agent and question."""
+        ...
+
+
+class Untrained:
+    """What a baseline is unless it says otherwise: it learns nothing, and gives one rollout a question.
+
+    `per_agent`: one rollout an agent and question instead, with the agent's number as `candidate`. `training`: the
+    rollouts that `fit` paid for.
+    """
+
+    name = ""
+    per_agent = False
+    training: Sequence[Rollout] = ()
+
+    def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
+        """Nothing to learn."""
+
+    def callers(self, pool: Pool) -> Any:
+        """What `turns_table` needs to name every turn's agent: the pool, where nobody else was asked."""
+        return pool
+
+    def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
+        """What a reader of the result must know besides the numbers; empty: nothing."""
+        return ""
+
+
+def agent_numbers(pool: Pool, agent: str | int | None) -> list[int]:
+    """The number of the agent of that name or number, as a list of one; None: of all. ValueError names a wrong one."""
+    names = [one.name for one in pool.agents]
+    if agent is None:
+        return list(range(len(names)))
+    if isinstance(agent, str) and agent in names:
+        return [names.index(agent)]
+    if not isinstance(agent, str) and 0 <= agent < len(names):
+        return [int(agent)]
+    raise ValueError(f"no agent {agent!r} in this pool; choose one of {', '.join(names)}, or 0 to {len(names) - 1}")
+
+
+def schedule(n_agents: int, *turns: tuple[int | None, Role | None]) -> np.ndarray:
+    """Logits (K, L + 3) of a fixed schedule: each turn's agent and role; None: all of them equally likely."""
+    logits = np.full((len(turns), n_agents + len(ROLES)), BLOCKED)
+    for row, (agent, role) in zip(logits, turns, strict=True):
+        row[slice(n_agents) if agent is None else agent] = 0.0
+        row[slice(n_agents, None) if role is None else n_agents + ROLES.index(role)] = 0.0
+    return logits
+
+
+class _Schedules:
+    """Policy and encoder of one run of the loop: logits (lambda, K, L + 3) by candidate and turn; no text is read."""
+
+    d = 1
+
+    def __init__(self, logits: np.ndarray, n_agents: int) -> None:
+        self.table, self.n_agents, self.turn = logits, n_agents, 0
+
+    def encode(self, texts: Sequence[Any], *, reuse_prefix: bool = False) -> np.ndarray:
+        return np.zeros((len(texts), self.d))
+
+    def logits(self, candidates: np.ndarray, states: np.ndarray) -> np.ndarray:
+        self.turn += 1  # the loop asks once a turn, for all rollouts together
+        return self.table[candidates, self.turn - 1]
+
+
+def play(pool: Pool, jobs: Sequence[Job], logits: np.ndarray, *, seed: int) -> list[Rollout]:
+    """The jobs' rollouts in the role loop, by schedules (lambda, K, L + 3); a job's candidate picks one of them."""
+    policy = _Schedules(logits, len(pool.agents))
+    return run_rollouts(jobs, policy, policy, pool, LoopSettings(max_turns=logits.shape[1], seed=seed), check=is_right)
+
+
+def ask_once(
+    pool: Pool, pairs: Iterable[tuple[int, Question]], *, seed: int, replicates: Iterable[int]
+) -> list[Rollout]:
+    """For every replicate and (agent, question): that agent's one Worker call. The agent is the `candidate`."""
+    pairs, n_agents = list(pairs), len(pool.agents)
+    jobs = [Job(question, agent, replicate) for replicate in replicates for agent, question in pairs]
+    return play(pool, jobs, np.stack([schedule(n_agents, (a, "worker")) for a in range(n_agents)]), seed=seed)
+
+
+def call_turn(
+    agent: int, n_agents: int, role: Role, prompt: Sequence[dict[str, str]], message: Message, output: str, **more: Any
+) -> Turn:
+    """The turn of a call that was made outside the loop: chances 1 for what was chosen. `numbered` sets its index."""
+    agents = tuple(float(number == agent) for number in range(n_agents))
+    roles = tuple(float(name == role) for name in ROLES)
+    return Turn(0, agent, role, False, agents, roles, tuple(prompt), message, output, **more)
+
+
+def numbered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """The same turns with the indices 1, 2, ..."""
+    return tuple(replace(turn, index=index) for index, turn in enumerate(turns, 1))
+
+
+def merged(
+    parts: Sequence[Rollout], answer: str | None, reward: float | None, *, candidate: int = 0, replicate: int = 0
+) -> Rollout:
+    """One rollout of all the turns of `parts`, which are of one question."""
+    turns = numbered(turn for part in parts for turn in part.turns)
+    stop = "failed call" if reward is None else "turn limit"
+    return Rollout(parts[0].question, candidate, replicate, turns, answer, reward, stop)
+
+
+def failed(rollouts: Iterable[Rollout]) -> bool:
+    """Whether a call among these failed for good."""
+    return any(rollout.reward is None for rollout in rollouts)

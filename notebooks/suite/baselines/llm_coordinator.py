@@ -1,0 +1,162 @@
+"""A language model that is prompted to be the coordinator (A.7.3, Table 8): each turn it names agent and role.
+
+The rest is the role loop as it is: prompts, plans that override the next role, verdicts, stops, K turns. The model sees
+the list of agents, the question and the notes so far, after three examples of how to reply, and must reply with
+`AGENT n ROLE` and nothing else. Any other reply, or one that was cut, names nobody: the rollout ends there, and the
+latest answer counts if there is one. A coordinator's call that fails for good fails the rollout.
+
+The coordinator's calls stand among the turns as a Thinker's who names the next role (`suggested_role`; None: the reply
+named nobody); `callers(pool)` names the model in tables.
+
+Who coordinates: one of the pool's own agents. Simulated agents answer role prompts alone, so over a simulated pool the
+packaged small model coordinates instead, for real. With its 135M parameters it mostly fails to reply in that form: its
+score says nothing about the paper's coordinator, only that a model this small does not choose by being asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from suite.baselines.base import TURNS, Untrained, agent_numbers, call_turn, numbered
+from suite.pools import load_pool
+from trinity_core.pool import Agent, Pool
+from trinity_core.roles import HEADINGS, Transcript, build_prompt, visible
+from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, Live, advance, ask_all, finish
+from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
+
+# Who coordinates unless told otherwise: Table 8's coordinator, the local model that is cut soonest, the first agent.
+COORDINATORS = ("Gemini-2.5-pro", "SmolLM2 (brief)")
+SYSTEM = (
+    "You lead a team that answers a question. Say which agent acts next, and as what. A WORKER works on the question "
+    "and answers it, a THINKER plans or criticises, a VERIFIER checks the latest answer, and its approval ends the "
+    "work. Agents: {agents}. Reply with one line `AGENT n ROLE` and nothing else."
+)
+TASK = "Who acts next?"
+EXAMPLES: tuple[tuple[Transcript, Role], ...] = (
+    (Transcript("How many legs do three spiders have?"), "thinker"),
+    (Transcript("What is 2 + 2?"), "worker"),
+    (Transcript("Name the capital of France.").append("worker", "Answer: Paris"), "verifier"),
+)
+CHOICE = re.compile(rf"`?AGENT (\d{{1,4}}) ({'|'.join(role.upper() for role in ROLES)})`?")
+
+
+class LLMCoordinator(Untrained):
+    """`agent` (name or number) of `chooser` coordinates; `chooser` None: of the pool itself, or of pool `local`."""
+
+    name = "llm-coordinator"
+
+    def __init__(self, chooser: Pool | None = None, agent: str | int | None = None) -> None:
+        self.chooser, self.agent = chooser, agent
+
+    def coordinator(self, pool: Pool) -> tuple[Pool, int]:
+        """The pool that holds the coordinating model, and its number there."""
+        if self.chooser is None:
+            # Only a pool that computes its replies at once has `reply`: it plays roles and cannot do anything else.
+            self.chooser = load_pool("local") if hasattr(pool, "reply") else pool
+        names = [agent.name for agent in self.chooser.agents]
+        default = next((name for name in COORDINATORS if name in names), 0)
+        return self.chooser, agent_numbers(self.chooser, default if self.agent is None else self.agent)[0]
+
+    def callers(self, pool: Pool) -> Any:
+        """The pool's agents, and after them the coordinating model where it is none of them."""
+        chooser, number = self.coordinator(pool)
+        return pool if chooser is pool else SimpleNamespace(agents=(*pool.agents, chooser.agents[number]))
+
+    def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
+        """How many of the coordinator's replies named an agent and a role."""
+        asked = [
+            turn for r in rollouts for turn in r.turns if turn.prompt and turn.prompt[-1]["content"].endswith(TASK)
+        ]
+        chooser, number = self.coordinator(pool)
+        named = sum(turn.suggested_role is not None for turn in asked)
+        return (
+            f"{chooser.agents[number].name} coordinates: {named} of its {len(asked)} replies name an agent and a role"
+        )
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout a question. `seed` is not used: nothing is drawn here but by the models."""
+        for question in questions:
+            if question.kind == "judge":  # before any call is paid for
+                raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); leave it out")
+        live = [Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
+        turns: dict[int, list[Turn]] = {id(state): [] for state in live}
+        for turn in range(1, TURNS + 1):
+            acting = [state for state in live if state.stop is None]
+            if not acting:
+                break
+            chosen = self._choose(pool, acting, turns, replicate * TURNS_A_REPLICATE + turn)
+            _act(pool, chosen, turn)
+            for state, *_ in chosen:
+                turns[id(state)].append(state.turns[-1])
+        for state in live:
+            state.turns = list(numbered(turns[id(state)]))
+        return finish(live)
+
+    def _choose(
+        self, pool: Pool, acting: list[Live], turns: dict[int, list[Turn]], replicate: int
+    ) -> list[tuple[Live, int, Role]]:
+        """Asks the coordinator for every rollout, notes its calls, and returns who acts in which role."""
+        chooser, number = self.coordinator(pool)
+        prompts = [choice_prompt(state.transcript, pool.agents) for state in acting]
+        replies = ask_all(chooser, [(number, prompt, replicate) for prompt in prompts])
+        speakers = len(self.callers(pool).agents)
+        speaker = number if chooser is pool else speakers - 1
+        chosen = []
+        for state, prompt, message in zip(acting, prompts, replies, strict=True):
+            choice = read_choice(message, len(pool.agents))
+            output = "" if choice is None else visible(message.text)
+            role = choice[1] if choice else None
+            turns[id(state)].append(
+                call_turn(speaker, speakers, "thinker", prompt, message, output, suggested_role=role)
+            )
+            if message.finish == "error":
+                state.stop = "failed call"
+            elif choice is None:
+                state.stop = "turn limit"
+            else:
+                chosen.append((state, *choice))
+        return chosen
+
+
+def choice_prompt(transcript: Transcript, agents: Sequence[Agent]) -> list[dict[str, str]]:
+    """The chat messages that ask for one choice: the rules, the examples, the case."""
+    listed = ", ".join(f"{n} {a.name}{f' ({a.description})' if a.description else ''}" for n, a in enumerate(agents))
+    messages = [{"role": "system", "content": SYSTEM.format(agents=listed)}]
+    for number, (example, role) in enumerate(EXAMPLES):
+        messages.append({"role": "user", "content": _case(example)})
+        messages.append({"role": "assistant", "content": f"AGENT {number % len(agents)} {role.upper()}"})
+    return [*messages, {"role": "user", "content": _case(transcript)}]
+
+
+def _case(transcript: Transcript) -> str:
+    """Question and notes as an agent sees them (what they quote is guarded in the same way), with another task."""
+    mark = f"## {HEADINGS[-1]}\n"
+    return build_prompt("thinker", transcript)[1]["content"].rpartition(mark)[0] + mark + TASK
+
+
+def read_choice(message: Message, n_agents: int) -> tuple[int, Role] | None:
+    """(agent, role) that a reply names; None where it is cut, holds anything else, or names no agent of the pool."""
+    found = CHOICE.fullmatch(visible(message.text))
+    if message.finish != "stop" or found is None or int(found.group(1)) >= n_agents:
+        return None
+    return int(found.group(1)), ROLES[[role.upper() for role in ROLES].index(found.group(2))]
+
+
+def _act(pool: Pool, chosen: list[tuple[Live, int, Role]], turn: int) -> None:
+    """One turn of the loop for rollouts whose agent and role are chosen."""
+    calls = []
+    for state, agent, role in chosen:
+        role = state.named_role or role
+        asked = role != "verifier" or state.answer is not None
+        prompt = build_prompt(role, state.transcript, answer=state.answer) if asked else None
+        calls.append((state, agent, role, prompt))
+    requests = [(a, prompt, s.job.replicate * TURNS_A_REPLICATE + turn) for s, a, _, prompt in calls if prompt]
+    replies = iter(ask_all(pool, requests))
+    n_agents = len(pool.agents)
+    for state, agent, role, prompt in calls:
+        agents = tuple(float(number == agent) for number in range(n_agents))
+        roles = tuple(float(name == role) for name in ROLES)
+        advance(state, turn, agent, role, agents, roles, tuple(prompt or ()), next(replies) if prompt else NOT_ASKED)

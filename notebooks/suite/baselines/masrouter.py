@@ -1,0 +1,341 @@
+"""MasRouter (ACL 2025): a cascade of choices builds a small team for each question, trained by policy gradient (A.7.1).
+
+    pi(team | x) = pi(mode | x) pi(roles | x, mode) prod_slots pi(agent | x, role, slot)
+    maximise E[R - cost_weight C],   C: cost of the team, in units of the untrained controller's mean cost
+
+Modes: `single` (one Worker), `chain` (Workers with a Thinker before, a Verifier after, or both; a Worker whose answer
+is not accepted tries once more), `vote` (three Workers who do not see each other; the commonest answer, of equals the
+first). Every choice is a softmax of linear functions of the question's frozen hidden state, of which it reads the first
+q principal components (1,280 plays cannot teach more); the agents' logits also have a term for the place in the team.
+
+Training: `samples` teams an epoch, drawn for random training questions, REINFORCE with the batch's mean as baseline,
+Adam; after each epoch the controller's likeliest teams play the validation questions and the best checkpoint is kept.
+
+Departures: the authors' controller reads a sentence encoder's embeddings of questions, modes, 26 roles and LLMs, takes
+six modes and up to six agents, and charges dollars times a rate; here the roles are the paper's three, the modes are
+those in which they can act, and the cost is relative, so that one weight serves every pool. The 256 samples are read as
+the training questions of one epoch; the five epochs, the batch of 16 and Adam at 0.01 are those of the authors' code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from suite.baselines.base import Untrained
+from suite.baselines.committee import vote
+from suite.baselines.routerdc import Adam, check_states, question_states, standardiser
+from trinity_core.draws import uniforms
+from trinity_core.pool import Pool
+from trinity_core.roles import Transcript, build_prompt
+from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, Live, advance, ask_all, finish
+from trinity_core.types import ROLES, Message, Question, Role, Rollout
+
+if TYPE_CHECKING:
+    from trinity_core.encoder import Encoder
+
+
+class Team(NamedTuple):
+    """A mode, and the role of each slot that an agent is chosen for."""
+
+    mode: Literal["single", "chain", "vote"]
+    roles: tuple[Role, ...]
+
+
+MODES = ("single", "chain", "vote")
+TEAMS = (
+    Team("single", ("worker",)),
+    Team("chain", ("thinker", "worker")),
+    Team("chain", ("worker", "verifier")),
+    Team("chain", ("thinker", "worker", "verifier")),
+    Team("vote", ("worker", "worker", "worker")),
+)
+SLOTS = 3
+MODE_OF = np.array([MODES.index(team.mode) for team in TEAMS])
+ROLE_OF = np.array([[ROLES.index(r) for r in t.roles] + [-1] * (SLOTS - len(t.roles)) for t in TEAMS])  # (teams, slots)
+# play(questions (m,) int, teams (m,) int, agents (m, SLOTS) int, round) -> rewards (m,), costs (m,); NaN: left out
+Play = Callable[[np.ndarray, np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class ControllerSettings:
+    """`cost_weight`: reward given up for one untrained team's cost. The rest: see the module."""
+
+    samples: int = 256
+    epochs: int = 5
+    batch: int = 16
+    components: int = 16  # q
+    learning_rate: float = 0.01
+    cost_weight: float = 0.05
+
+
+class Controller:
+    """The cascade's weights. `choices` (3 + teams + 3 L, q + 1): rows of modes, teams, then agents role by role.
+
+    `places` (teams, SLOTS, L): the agents' logits by place. `mean` (d,), `axes` (q, d): the features that are read of
+    a state. All weights are zero at first: every mode, every team of a mode and every agent is equally likely.
+    """
+
+    def __init__(self, n_agents: int, mean: np.ndarray, axes: np.ndarray) -> None:
+        self.n_agents, self.mean, self.axes = n_agents, mean, axes
+        self.choices = np.zeros((len(MODES) + len(TEAMS) + len(ROLES) * n_agents, len(axes) + 1))
+        self.places = np.zeros((len(TEAMS), SLOTS, n_agents))
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The two arrays that are trained."""
+        return [self.choices, self.places]
+
+    def features(self, states: np.ndarray) -> np.ndarray:
+        """(n, d) -> (n, q + 1): the components, of mean square 1 / q each on the training states, and a constant 1."""
+        states = check_states(states)
+        if states.shape[1] != len(self.mean):
+            raise ValueError(
+                f"the controller reads d = {len(self.mean)} numbers, the states have d = {states.shape[1]}"
+            )
+        x = (states - self.mean) @ self.axes.T / np.sqrt(max(len(self.axes), 1))
+        return np.hstack([x, np.ones((len(x), 1))])
+
+    def chances(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """pi(mode) (n, 3), pi(team | mode) (n, teams), pi(agent | team, slot) (n, teams, SLOTS, L)."""
+        logits = features @ self.choices.T
+        modes, rest = np.split(logits, [len(MODES)], axis=1)
+        teams, agents = np.split(rest, [len(TEAMS)], axis=1)
+        within = np.exp(teams - teams.max(axis=1, keepdims=True))
+        within = within / (within @ np.eye(len(MODES))[MODE_OF])[:, MODE_OF]  # over the teams of the same mode
+        by_role = agents.reshape(len(logits), len(ROLES), self.n_agents)
+        return _softmax(modes), within, _softmax(by_role[:, ROLE_OF] + self.places)
+
+    def choose(self, states: np.ndarray, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """teams (n,) and agents (n, SLOTS), -1 in empty slots; `draws` (n, 2 + SLOTS) uniforms, None: the likeliest."""
+        modes, within, agents = self.chances(self.features(states))
+        rows = np.arange(len(modes))
+        mode = _pick(modes, None if draws is None else draws[:, 0])
+        team = _pick(np.where(mode[:, None] == MODE_OF, within, 0.0), None if draws is None else draws[:, 1])
+        chosen = [_pick(agents[rows, team, k], None if draws is None else draws[:, 2 + k]) for k in range(SLOTS)]
+        return team, np.where(ROLE_OF[team] >= 0, np.stack(chosen, axis=1), -1)
+
+    def log_chance(self, states: np.ndarray, teams: np.ndarray, agents: np.ndarray) -> np.ndarray:
+        """ln pi (n,) of the whole choice."""
+        modes, within, members = self.chances(self.features(states))
+        rows = np.arange(len(teams))
+        total = np.log(modes[rows, MODE_OF[teams]]) + np.log(within[rows, teams])
+        for slot in range(SLOTS):
+            filled = ROLE_OF[teams, slot] >= 0
+            total[filled] += np.log(members[rows, teams, slot, agents[:, slot]][filled])
+        return total
+
+    def gradient(
+        self, states: np.ndarray, teams: np.ndarray, agents: np.ndarray, advantages: np.ndarray
+    ) -> list[np.ndarray]:
+        """The gradients by `weights` of mean_n advantage_n ln pi_n: one-hot minus chance at each step."""
+        features = self.features(states)
+        modes, within, members = self.chances(features)
+        rows, scaled = np.arange(len(teams)), advantages / len(teams)
+        mode = MODE_OF[teams]
+        by_mode = np.eye(len(MODES))[mode] - modes
+        by_team = np.eye(len(TEAMS))[teams] - np.where(mode[:, None] == MODE_OF, within, 0.0)
+        by_agent = np.zeros((len(teams), len(ROLES), self.n_agents))
+        by_place = np.zeros_like(self.places)
+        for slot in range(SLOTS):
+            filled = np.flatnonzero(ROLE_OF[teams, slot] >= 0)
+            own = teams[filled]
+            push = np.eye(self.n_agents)[agents[filled, slot]] - members[filled, own, slot]
+            np.add.at(by_agent, (rows[filled], ROLE_OF[own, slot]), push)
+            np.add.at(by_place, (own, slot), push * scaled[filled, None])
+        by_logits = np.hstack([by_mode, by_team, by_agent.reshape(len(teams), -1)])
+        return [(by_logits * scaled[:, None]).T @ features, by_place]
+
+
+def principal_axes(states: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """mean (d,) and axes (q, d), q <= count: principal components of the standardised states, each of unit variance."""
+    mean, scale = standardiser(states)
+    _, sizes, directions = np.linalg.svd((states - mean) / scale, full_matrices=False)
+    kept = min(count, int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum()))
+    return mean, directions[:kept] / (sizes[:kept, None] / np.sqrt(len(states))) / scale
+
+
+def train(
+    states: np.ndarray,
+    n_agents: int,
+    play: Play,
+    validate: Callable[[Controller, float], float],
+    *,
+    seed: int,
+    settings: ControllerSettings = ControllerSettings(),
+) -> tuple[Controller, list[float]]:
+    """The best of the epochs' checkpoints on validation (of equals the last), and every epoch's validation utility.
+
+    `states` (n, d) of the training questions. `validate(controller, unit)` is the mean utility of its likeliest teams,
+    with costs in units of `unit`. Plays whose reward or cost is NaN are left out. ValueError where the first
+    batch all failed or cost nothing, all validation plays failed, or a reward is out of [0, 1].
+    """
+    states = check_states(states)
+    controller = Controller(n_agents, *principal_axes(states, settings.components))
+    adam = Adam(controller.weights, settings.learning_rate)
+
+    def one_batch(number: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """Rewards, costs and (rows, teams, agents) of one batch of plays, failed ones left out."""
+        draws = np.array([uniforms(3 + SLOTS, "masrouter", seed, number, k) for k in range(settings.batch)])
+        rows = (draws[:, 0] * len(states)).astype(int)
+        teams, agents = controller.choose(states[rows], draws[:, 1:])
+        rewards, costs = play(rows, teams, agents, number)
+        ok = ~np.isnan(rewards + costs)
+        if not ((rewards[ok] >= 0) & (rewards[ok] <= 1)).all():
+            raise ValueError(f"play gave rewards from {rewards[ok].min()} to {rewards[ok].max()}; give 0 to 1 or NaN")
+        return rewards[ok], costs[ok], [rows[ok], teams[ok], agents[ok]]
+
+    _, costs, _ = one_batch(0)  # of untrained teams: it sets the unit of cost and teaches nothing
+    unit = float(costs.mean()) if len(costs) else np.nan
+    if not unit > 0:
+        raise ValueError(
+            f"the first {settings.batch} teams cost {unit} on average; costs (dollars or tokens) must be known, above 0"
+        )
+    history, best = [], []
+    batches = -(-settings.samples // settings.batch)
+    for epoch in range(settings.epochs):
+        for number in range(1 + epoch * batches, 1 + (epoch + 1) * batches):
+            rewards, costs, (rows, teams, agents) = one_batch(number)
+            utility = rewards - settings.cost_weight * costs / unit
+            if len(utility) > 1:
+                gradients = controller.gradient(states[rows], teams, agents, utility - utility.mean())
+                adam.step([-g for g in gradients])
+        history.append(float(validate(controller, unit)))
+        if not np.isfinite(history[-1]):
+            raise ValueError(f"validation after epoch {epoch + 1} gave {history[-1]}; all of its plays may have failed")
+        if history[-1] == max(history):
+            best = [w.copy() for w in controller.weights]
+    controller.choices, controller.places = best
+    return controller, history
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def _pick(chances: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
+    """One column a row of chances (n, k): the likeliest, or by draws (n,) in [0, 1) through the running sum."""
+    if draws is None:
+        return chances.argmax(axis=1)
+    sums = chances.cumsum(axis=1)
+    return (sums <= draws[:, None] * sums[:, -1:]).sum(axis=1)
+
+
+# --- over a pool ------------------------------------------------------------------------------------------------------
+
+
+def script(team: int) -> tuple[tuple[int, Role], ...]:
+    """The team's turns as (slot, role). A chain with a Verifier ends in a second try, unless it accepts before."""
+    turns = tuple(enumerate(TEAMS[team].roles))
+    return (*turns, turns[-2]) if turns[-1][1] == "verifier" else turns
+
+
+def play_teams(
+    pool: Pool, questions: Sequence[Question], teams: np.ndarray, agents: np.ndarray, replicate: int
+) -> list[Rollout]:
+    """One rollout a question, by its team (n,) of agents (n, SLOTS), all in lockstep by turn.
+
+    A Thinker's named role changes nothing: the team stands. A failed call makes the rollout a failed one. ValueError
+    for a question that only a judge can mark.
+    """
+    for question in questions:
+        if question.kind == "judge":  # before any call is paid for
+            raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); leave it out")
+    live = [Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
+    votes: list[list[str]] = [[] for _ in live]
+    for turn in range(1, max(len(script(team)) for team in teams) + 1):
+        acting = [n for n, state in enumerate(live) if state.stop is None and turn <= len(script(teams[n]))]
+        calls = []
+        for n in acting:
+            state, (slot, role) = live[n], script(teams[n])[turn - 1]
+            if TEAMS[teams[n]].mode == "vote":  # nobody sees what the others said
+                state.transcript, state.answer = Transcript(state.job.question.text), None
+            asked = role != "verifier" or state.answer is not None
+            prompt = build_prompt(role, state.transcript, answer=state.answer) if asked else None
+            calls.append((n, int(agents[n, slot]), role, prompt))
+        wanted = [(agent, p, replicate * TURNS_A_REPLICATE + turn) for _, agent, _, p in calls if p is not None]
+        replies = iter(ask_all(pool, wanted))
+        for n, agent, role, prompt in calls:
+            chance = tuple(np.eye(len(pool.agents))[agent].tolist()), tuple(float(r == role) for r in ROLES)
+            message = NOT_ASKED if prompt is None else next(replies)
+            advance(live[n], turn, agent, role, *chance, tuple(prompt or ()), message)
+            live[n].named_role = None
+            if live[n].answer is not None and role == "worker":
+                votes[n].append(live[n].answer)
+    for n, state in enumerate(live):
+        if TEAMS[teams[n]].mode == "vote":
+            place = vote(state.job.question, votes[n])
+            state.answer = None if place is None else votes[n][place]
+    return finish(live)
+
+
+def costs_of(rollouts: Sequence[Rollout], in_dollars: bool) -> np.ndarray:
+    """(n,) dollars, or tokens in and out, of all calls that did not fail; NaN where one of them is unknown."""
+
+    def cost(message: Message) -> float:
+        parts = (message.cost,) if in_dollars else (message.tokens_in, message.tokens_out)
+        return float("nan") if None in parts else float(sum(parts))
+
+    calls = [[turn.message for turn in rollout.turns if turn.message.finish != "error"] for rollout in rollouts]
+    return np.array([sum(map(cost, row)) for row in calls], dtype=float)
+
+
+class MasRouter(Untrained):
+    """The baseline: trained on three quarters of the training questions, the checkpoint chosen on the last quarter."""
+
+    name = "masrouter"
+
+    def __init__(self, encoder: Encoder, settings: ControllerSettings = ControllerSettings()) -> None:
+        self.encoder, self.settings = encoder, settings
+        self.controller: Controller | None = None
+        self.history: list[float] = []
+
+    def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
+        """Plays epochs x samples teams and a batch more, validates after each epoch. ValueError under 4 questions."""
+        if len(questions_train) < 4:
+            raise ValueError(
+                f"{len(questions_train)} training questions; MasRouter needs 4, one of them to validate on"
+            )
+        drawn = sorted(questions_train, key=lambda q: uniforms(1, "masrouter split", seed, q.id)[0])
+        held, learnt = drawn[: len(drawn) // 4], drawn[len(drawn) // 4 :]
+        self.training = training = []
+        in_dollars: bool | None = None  # decided by the first batch
+        held_states = question_states(self.encoder, held)
+        rounds = 10_000 * seed  # of replicates: other seeds hear other answers
+
+        def played(
+            questions: Sequence[Question], teams: np.ndarray, agents: np.ndarray, number: int
+        ) -> tuple[np.ndarray, np.ndarray]:
+            nonlocal in_dollars
+            done = play_teams(pool, questions, teams, agents, rounds + number)
+            training.extend(done)
+            if in_dollars is None:
+                in_dollars = not np.isnan(costs_of(done, True)).any()
+            rewards = np.array([np.nan if r.reward is None else r.reward for r in done])
+            return rewards, costs_of(done, in_dollars)
+
+        def validate(controller: Controller, unit: float) -> float:
+            rewards, costs = played(held, *controller.choose(held_states), 0)
+            ok = ~np.isnan(rewards + costs)
+            utility = rewards[ok] - self.settings.cost_weight * costs[ok] / unit
+            return float(utility.mean()) if ok.any() else np.nan
+
+        self.controller, self.history = train(
+            question_states(self.encoder, learnt),
+            len(pool.agents),
+            lambda rows, teams, agents, number: played([learnt[row] for row in rows], teams, agents, number),
+            validate,
+            seed=seed,
+            settings=self.settings,
+        )
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """Each question's likeliest team plays it. ValueError before `fit`. The choice itself draws nothing."""
+        if self.controller is None:
+            raise ValueError("MasRouter has not been trained; call fit(pool, questions_train, seed=...) first")
+        teams, agents = self.controller.choose(question_states(self.encoder, questions))
+        return play_teams(pool, questions, teams, agents, replicate)

@@ -1,0 +1,78 @@
+"""What choosing well among single answers could give: per question in hindsight, and per family from training (A.7.1).
+
+Per-question best: the union of all agents' right answers. All of them are asked once, as in `single` with the same
+replicate, and the question counts as solved where one is right. No method that passes on one of these answers is above
+it, question by question. It knows the reference, so it is a bound and no system.
+
+Best fixed agent per family: every agent answers the training questions once; the agent with the highest mean on a
+family (the first in the pool's order on a tie) answers the family's test questions. Failed calls are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from suite.baselines.base import Untrained, ask_once, merged
+from trinity_core.pool import Pool
+from trinity_core.types import Question, Rollout
+
+
+class PerQuestionBest(Untrained):
+    """All agents are asked; a right answer is taken wherever there is one."""
+
+    name = "per-question-best"
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout of L calls a question; its candidate is the first agent that is right (0: none is).
+
+        The reward is None where no answer is right and a call failed: that one might have been.
+        """
+        n_agents = len(pool.agents)
+        pairs = [(agent, question) for question in questions for agent in range(n_agents)]
+        asked = ask_once(pool, pairs, seed=seed, replicates=[replicate])
+        rollouts = []
+        for start in range(0, len(asked), n_agents):
+            group = asked[start : start + n_agents]
+            rewards = [rollout.reward for rollout in group]
+            best = rewards.index(1.0) if 1.0 in rewards else 0
+            reward = 1.0 if 1.0 in rewards else None if None in rewards else 0.0
+            rollouts.append(merged(group, group[best].answer, reward, candidate=best, replicate=replicate))
+        return rollouts
+
+
+class BestFixed(Untrained):
+    """One agent a family, chosen on training questions. `chosen`: family -> agent number, after `fit`."""
+
+    name = "best-fixed"
+
+    def __init__(self) -> None:
+        self.chosen: dict[str, int] = {}
+
+    def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
+        """Asks every agent every training question once (replicate `seed`); ValueError where a family has no score."""
+        agents = range(len(pool.agents))
+        pairs = [(agent, question) for agent in agents for question in questions_train]
+        self.training = ask_once(pool, pairs, seed=seed, replicates=[seed])
+        self.chosen = {}
+        for family in dict.fromkeys(question.family for question in questions_train):
+            marks = [
+                [r.reward for r in self.training if r.candidate == agent and r.question.family == family]
+                for agent in agents
+            ]
+            known = [[reward for reward in row if reward is not None] for row in marks]
+            means = [np.mean(row) if row else -1.0 for row in known]
+            if max(means) < 0:
+                raise ValueError(f"no training answer on family {family!r}: every call failed; see the turns' errors")
+            self.chosen[family] = int(np.argmax(means))
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout of one call a question, by its family's agent, which is the candidate."""
+        missing = {question.family for question in questions} - set(self.chosen)
+        if missing:
+            raise ValueError(
+                f"no agent was chosen for family {min(missing)!r}; fit on training questions of every family"
+            )
+        pairs = [(self.chosen[question.family], question) for question in questions]
+        return ask_once(pool, pairs, seed=seed, replicates=[replicate])

@@ -1,0 +1,338 @@
+"""RouterDC (NeurIPS 2024): a query embedding and L agent embeddings, trained by two contrastive losses (A.7.1).
+
+    u_i = P x_i,  s(i, t) = cos(u_i, k_t) / tau        x_i: the standardised state over sqrt(d), and a constant 1
+    sample-agent    L_1 = mean_i sum_(t in top_i) ln(1 + sum_(v in bottom_i) exp(s(i, v) - s(i, t)))
+    sample-sample   L_2 = mean_i ln(1 + sum_(j in far_i) exp((cos(u_i, u_j) - cos(u_i, u_near_i)) / tau))
+    L = L_1 + weight L_2,   chosen agent = argmax_t s(i, t)
+
+top_i: the K+ agents with the highest scores, as far as above 0; bottom_i: the K- with the lowest, as far as at most 0.5
+(both limits as in the authors' code) and, here, below the score of the t that they are set against. near_i: another
+query of i's cluster, far_i: H queries of other clusters, drawn anew at each step within the batch.
+
+Symbols: P -> `projection` (p, d + 1), k -> `agents` (L, p), tau -> `temperature`, K+ and K- -> `top` and `bottom`,
+H -> `far`.
+
+Departures: the authors fine-tune a 280M encoder (mDeBERTa) and cluster by t-SNE and k-means; here the coordinator's own
+frozen hidden states stand in for the encoder, only P and k are trained (p (d + 1) + L p numbers: 9,344 at d = 576,
+16,512 at d = 1,024, both with L = 7), and k-means works on the same x. The authors keep the checkpoint that does best
+on the test sets; here a fifth of the training questions is held out to choose it. Equal scores are ordered by a seeded
+draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.baselines.base import Untrained, ask_once
+from trinity_core.pool import Pool
+from trinity_core.types import Question, Rollout
+
+if TYPE_CHECKING:
+    from trinity_core.encoder import Encoder
+
+ADAM_MEANS, ADAM_FLOOR = (0.9, 0.999), 1e-8
+
+
+@dataclass(frozen=True)
+class RouterSettings:
+    """Of the losses and their training; in brackets what the authors' code has, where that differs."""
+
+    size: int = 16  # p: of query and agent embeddings (768)
+    top: int = 3  # K+
+    bottom: int = 3  # K-
+    far: int = 3  # H
+    clusters: int = 5
+    temperature: float = 1.0
+    weight: float = 1.0  # of the sample-sample loss
+    steps: int = 1000
+    batch: int = 64
+    learning_rate: float = 3e-3  # of Adam (5e-5, which fine-tunes; here P and k start as standard normals)
+    decay: float = 0.01  # of the weights, decoupled
+    look: int = 50  # steps from one look at the held-out questions to the next
+    held_out: float = 0.2  # share of the training questions; with fewer than 10 of them none, and the last step counts
+
+
+@dataclass(frozen=True)
+class Router:
+    """A trained router. `mean`, `scale` (d,) standardise a state.
+
+    The training's record: `losses` (steps,), and `held_out` (looks,), the mean score of its choices on the held-out
+    questions, of which the highest (of equals the last) was kept.
+    """
+
+    projection: np.ndarray
+    agents: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    losses: np.ndarray
+    held_out: np.ndarray
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were trained: p (d + 1) + L p."""
+        return self.projection.size + self.agents.size
+
+    def similarities(self, states: np.ndarray) -> np.ndarray:
+        """cos(P x, k_t) of states (n, d) -> (n, L). ValueError where d is another encoder's."""
+        states = check_states(states)
+        if states.shape[1] != len(self.mean):
+            raise ValueError(f"the router reads d = {len(self.mean)} numbers, the states have d = {states.shape[1]}")
+        return _cosines(_features(states, self.mean, self.scale), self.projection, self.agents)
+
+    def choose(self, states: np.ndarray) -> np.ndarray:
+        """The agent (n,) int for each state (n, d)."""
+        return self.similarities(states).argmax(axis=1)
+
+
+def fit(
+    states: np.ndarray,
+    scores: np.ndarray,
+    *,
+    seed: int,
+    settings: RouterSettings = RouterSettings(),
+    weights: np.ndarray | None = None,
+) -> Router:
+    """Trains a router on states (n, d) and scores (n, L) in [0, 1], by Adam with decoupled weight decay.
+
+    `weights` (n,), all above 0: how often a question is drawn into a batch and how much it counts where it is held out
+    (None: all alike).
+
+    ValueError names a wrong shape, a value that is not finite or a score out of [0, 1], and says when no question has
+    two agents of different score: there is then nothing to learn from.
+    """
+    states, scores = check_states(states), check_scores(scores, len(states))
+    generator = np.random.default_rng([seed, 2024])
+    mean, scale = standardiser(states)
+    x = _features(states, mean, scale)
+    top, bottom = contrasts(scores, settings, generator)
+    shuffled = generator.permutation(len(x))
+    held, learnt = np.split(shuffled, [int(settings.held_out * len(x)) if len(x) >= 10 else 0])
+    if not pairs(scores, top, bottom)[learnt].any():
+        raise ValueError(
+            f"no pair of agents to set against each other in a score table of shape {scores.shape}: a question teaches "
+            "where one agent scores above 0 and another lower and at most 0.5; give more questions"
+        )
+    cluster = cluster_states(x, settings.clusters, seed)
+    trained = [
+        generator.normal(size=(settings.size, x.shape[1])),
+        generator.normal(size=(scores.shape[1], settings.size)),
+    ]
+    adam = Adam(trained, settings.learning_rate, settings.decay)
+    losses: list[float] = []
+    looks: list[float] = []
+    best, order = trained, learnt[:0]
+    while len(losses) < settings.steps:
+        if weights is not None:
+            odds = weights[learnt] / weights[learnt].sum()
+            rows = generator.choice(learnt, min(settings.batch, len(learnt)), replace=False, p=odds)
+        else:
+            if not len(order):
+                order = generator.permutation(learnt)
+            rows, order = order[: settings.batch], order[settings.batch :]
+        near, far = neighbours(cluster[rows], settings.far, generator)
+        value, *gradients = loss(
+            *trained, x[rows], scores[rows], top[rows], bottom[rows], near, far, settings.temperature, settings.weight
+        )
+        losses.append(value)
+        adam.step(gradients)
+        if len(held) and len(losses) % settings.look == 0:
+            chosen = _cosines(x[held], *trained).argmax(axis=1)
+            share = None if weights is None else weights[held]
+            looks.append(float(np.average(scores[held, chosen], weights=share)))
+            if looks[-1] == max(looks):
+                best = [array.copy() for array in trained]
+    return Router(*best, mean, scale, np.array(losses), np.array(looks))
+
+
+def contrasts(
+    scores: np.ndarray, settings: RouterSettings, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which agents are in top_i and bottom_i: two masks (n, L) bool, equal scores in an order drawn a question."""
+    order = np.lexsort((generator.random(scores.shape), -scores), axis=1)
+    rank = np.argsort(order, axis=1)
+    top = (rank < settings.top) & (scores > 0)
+    return top, (rank >= scores.shape[1] - settings.bottom) & (scores <= 0.5)
+
+
+def pairs(scores: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """(n, L, L) bool: t of the top is set against v of the bottom, where v's score is truly lower."""
+    return top[:, :, None] & bottom[:, None, :] & (scores[:, None, :] < scores[:, :, None])
+
+
+def neighbours(cluster: np.ndarray, far: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """near (m,) and far (m, H) rows of a batch with clusters (m,) int.
+
+    A row without another of its cluster, or with fewer than H of others, gets near = -1 and no sample-sample loss.
+    """
+    same = cluster[:, None] == cluster
+    other, own = ~same, same & ~np.eye(len(cluster), dtype=bool)
+    draws = generator.random(same.shape)
+    near = np.where(own, draws, -1.0).argmax(axis=1)
+    distant = np.argsort(np.where(other, draws, 2.0), axis=1)[:, :far]
+    return np.where(own.any(axis=1) & (other.sum(axis=1) >= far), near, -1), distant
+
+
+def loss(
+    projection: np.ndarray,
+    agents: np.ndarray,
+    x: np.ndarray,
+    scores: np.ndarray,
+    top: np.ndarray,
+    bottom: np.ndarray,
+    near: np.ndarray,
+    far: np.ndarray,
+    temperature: float,
+    weight: float,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """L of a batch x (m, d + 1), with its gradients by `projection` (p, d + 1) and `agents` (L, p)."""
+    raw = x @ projection.T
+    u, k = _unit(raw), _unit(agents)
+    s = u @ k.T / temperature
+    odds = np.where(pairs(scores, top, bottom), np.exp(s[:, None, :] - s[:, :, None]), 0.0)  # (m, t, v)
+    total = 1 + odds.sum(axis=2)
+    pull = odds / total[:, :, None]
+    by_s = (pull.sum(axis=1) - pull.sum(axis=2)) / (len(x) * temperature)
+    by_u, by_k = by_s @ k, by_s.T @ u
+    value = np.log(total).sum() / len(x)
+
+    rows = np.flatnonzero(near >= 0)
+    if len(rows) and weight:
+        a, plus, minus = u[rows], u[near[rows]], u[far[rows]]  # (r, p), (r, p), (r, H, p)
+        odds = np.exp((np.einsum("rp,rhp->rh", a, minus) - (a * plus).sum(1)[:, None]) / temperature)
+        total = 1 + odds.sum(axis=1)
+        value += weight * np.log(total).sum() / len(rows)
+        pull = weight * odds / total[:, None] / (len(rows) * temperature)
+        by_far = pull[:, :, None] * a[:, None, :]
+        np.add.at(by_u, rows, np.einsum("rh,rhp->rp", pull, minus - plus[:, None, :]))
+        np.add.at(by_u, far[rows].ravel(), by_far.reshape(-1, by_far.shape[2]))
+        np.add.at(by_u, near[rows], -by_far.sum(axis=1))
+    return float(value), _through_unit(raw, u, by_u).T @ x, _through_unit(agents, k, by_k)
+
+
+def _features(states: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """x (n, d + 1). The constant lets an agent be near to all questions, as an encoder's own mean state would."""
+    return np.hstack([(states - mean) / scale / np.sqrt(len(mean)), np.ones((len(states), 1))])
+
+
+def _cosines(x: np.ndarray, projection: np.ndarray, agents: np.ndarray) -> np.ndarray:
+    return _unit(x @ projection.T) @ _unit(agents).T
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def _through_unit(rows: np.ndarray, units: np.ndarray, by_units: np.ndarray) -> np.ndarray:
+    """The gradient by rows of what has the gradient `by_units` by rows / |rows|."""
+    along = (by_units * units).sum(axis=-1, keepdims=True)
+    return (by_units - along * units) / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+class Adam:
+    """Adam with decoupled weight decay; `step` changes the arrays of `weights` in place, against the gradients."""
+
+    def __init__(self, weights: Sequence[np.ndarray], rate: float, decay: float = 0.0) -> None:
+        self.weights, self.rate, self.decay, self.count = weights, rate, decay, 0
+        self.moments = [(np.zeros_like(w), np.zeros_like(w)) for w in weights]
+
+    def step(self, gradients: Sequence[np.ndarray]) -> None:
+        """One step down."""
+        self.count += 1
+        for weight, gradient, (first, second) in zip(self.weights, gradients, self.moments, strict=True):
+            first += (1 - ADAM_MEANS[0]) * (gradient - first)
+            second += (1 - ADAM_MEANS[1]) * (gradient**2 - second)
+            size = np.sqrt(second / (1 - ADAM_MEANS[1] ** self.count)) + ADAM_FLOOR
+            weight -= self.rate * (first / (1 - ADAM_MEANS[0] ** self.count) / size + self.decay * weight)
+
+
+def cluster_states(x: np.ndarray, clusters: int, seed: int) -> np.ndarray:
+    """The k-means cluster (n,) int of each x (n, d + 1); fewer clusters where n is smaller."""
+    from sklearn.cluster import KMeans
+
+    distinct = len(np.unique(x, axis=0))  # k-means cannot part equal points, and warns
+    return KMeans(min(clusters, distinct), n_init=10, random_state=seed).fit_predict(x)
+
+
+def standardiser(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation (d,) of states (n, d); 1 where a dimension is constant."""
+    spread = states.std(axis=0)
+    return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def check_states(states: np.ndarray) -> np.ndarray:
+    """states (n, d) as float64. ValueError names a wrong shape or a row that is not finite."""
+    states = np.asarray(states, dtype=np.float64)
+    if states.ndim != 2 or not states.size:
+        raise ValueError(f"states have shape {states.shape}; expected (n, d) with at least one question")
+    if not np.isfinite(states).all():
+        row = int(np.flatnonzero(~np.isfinite(states).all(axis=1))[0])
+        raise ValueError(f"the state of question {row} holds a value that is not finite; leave that question out")
+    return states
+
+
+def check_scores(scores: np.ndarray, questions: int) -> np.ndarray:
+    """scores (n, L) as float64. ValueError names a wrong shape or the first score that is none."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or len(scores) != questions or scores.shape[1] < 2:
+        raise ValueError(f"scores have shape {scores.shape}; expected ({questions}, L) with L >= 2, a row a state")
+    wrong = np.argwhere(~((scores >= 0) & (scores <= 1)))
+    if len(wrong):
+        row, agent = wrong[0].tolist()
+        raise ValueError(
+            f"the score of agent {agent} on question {row} is {scores[row, agent]}; give numbers in [0, 1] and leave "
+            "out questions that an agent has no score for"
+        )
+    return scores
+
+
+# --- over a pool ------------------------------------------------------------------------------------------------------
+
+
+def question_states(encoder: Encoder, questions: Sequence[Question]) -> np.ndarray:
+    """The questions' hidden states (n, d), float64: what the coordinator reads at its first turn."""
+    return np.asarray(encoder.encode([question.text for question in questions]), dtype=np.float64)
+
+
+def score_table(pool: Pool, questions: Sequence[Question], answers: int, seed: int) -> tuple[np.ndarray, list[Rollout]]:
+    """(n, L): each agent's mean reward over `answers` of its own, and those answers.
+
+    Failed calls are left out; NaN where all of an agent's calls failed. Other seeds hear other answers.
+    """
+    agents = range(len(pool.agents))
+    pairs = [(agent, question) for question in questions for agent in agents]
+    asked = ask_once(pool, pairs, seed=seed, replicates=range(seed * answers, (seed + 1) * answers))
+    rewards = np.array([np.nan if r.reward is None else r.reward for r in asked])
+    rewards = rewards.reshape(answers, len(questions), len(agents))
+    known = (~np.isnan(rewards)).sum(axis=0)
+    return np.where(known > 0, np.nansum(rewards, axis=0) / np.maximum(known, 1), np.nan), asked
+
+
+class RouterDC(Untrained):
+    """The baseline: trained on every agent's mean reward over `answers` answers to each training question."""
+
+    name = "routerdc"
+
+    def __init__(self, encoder: Encoder, settings: RouterSettings = RouterSettings(), answers: int = 5) -> None:
+        self.encoder, self.settings, self.answers = encoder, settings, answers
+        self.router: Router | None = None
+
+    def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
+        """Asks for the score table and trains. A question that an agent never answered is left out."""
+        if not questions_train:
+            raise ValueError("RouterDC was given no training questions; it learns from labelled ones alone")
+        scores, self.training = score_table(pool, questions_train, self.answers, seed)
+        kept = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        states = question_states(self.encoder, [questions_train[row] for row in kept])
+        self.router = fit(states, scores[kept], seed=seed, settings=self.settings)
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One call a question, to the chosen agent. ValueError before `fit`. The choice itself draws nothing."""
+        if self.router is None:
+            raise ValueError("RouterDC has not been trained; call fit(pool, questions_train, seed=...) first")
+        chosen = self.router.choose(question_states(self.encoder, questions)).tolist()
+        asked = ask_once(pool, zip(chosen, questions, strict=True), seed=seed, replicates=[replicate])
+        return [replace(rollout, candidate=0) for rollout in asked]

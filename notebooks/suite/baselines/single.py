@@ -1,0 +1,109 @@
+"""Single agents, and agents picked at random: baselines that are fixed schedules of the role loop (A.7.1).
+
+| baseline | each turn's agent and role |
+| --- | --- |
+| single | one agent, one Worker call |
+| single-5x | the same with five times the output cap, where the pool has one |
+| self-reflection | one agent: Worker, Verifier, Worker, Verifier, Worker |
+| random-agent | an agent at random each turn, always Worker |
+| random-agent-role | agent and role at random each turn |
+
+Readings of what the paper leaves open. A reflection is a Verifier's call of the same agent on its own latest answer,
+and an ACCEPT ends the rollout, as in the loop: an agent that is content has nothing to correct, and no assumption of
+the simulated pool says what it would answer after its own ACCEPT. The paper's runs seem to go on: self-reflection has
+several times a single answer's output tokens there (Tables 9-12), so costs here are lower. "Random agent" varies the
+agent alone: every turn works on the question and sees the turns before; the last complete answer counts.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from suite.baselines.base import TURNS, NotTestable, Untrained, agent_numbers, ask_once, play, schedule
+from trinity_core.pool import Pool
+from trinity_core.rollout import Job
+from trinity_core.types import Question, Role, Rollout
+
+CAPS = ("max_tokens", "max_completion_tokens")
+LARGER = 5  # times the usual output cap of 4,096 tokens
+REFLECTION: tuple[Role, ...] = ("worker", "verifier", "worker", "verifier", "worker")
+
+
+class Single(Untrained):
+    """Each agent alone, one call a question; `agent` (name or number) for that one only."""
+
+    name, per_agent = "single", True
+
+    def __init__(self, agent: str | int | None = None) -> None:
+        self.agent = agent
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout an agent and question, agent by agent."""
+        pairs = [(agent, question) for agent in agent_numbers(pool, self.agent) for question in questions]
+        return ask_once(pool, pairs, seed=seed, replicates=[replicate])
+
+
+class SingleLarger(Single):
+    """`Single` with `LARGER` times each agent's output cap."""
+
+    name = "single-5x"
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """As `Single.run`. NotTestable where an agent has no cap: larger or not, its replies would be the same."""
+        return super().run(larger_cap(pool), questions, seed=seed, replicate=replicate)
+
+
+def larger_cap(pool: Pool) -> Pool:
+    """The same pool (its cache, budget and limits too) with `LARGER` times every output cap."""
+    agents = []
+    for agent in pool.agents:
+        caps = {name: LARGER * agent.parameters[name] for name in CAPS if name in agent.parameters}
+        if not caps:
+            raise NotTestable(
+                f"agent {agent.name} has no output cap (max_tokens) that could be raised. Simulated agents are never "
+                "cut at a cap, and the published tables hold no single agent's score at the larger one, so a run here "
+                "would only repeat `single`"
+            )
+        agents.append(replace(agent, parameters=agent.parameters | caps))
+    larger = copy.copy(pool)
+    larger.agents = tuple(agents)
+    return larger
+
+
+class SelfReflection(Untrained):
+    """One agent answers, reflects on its answer, answers again; `agent` for that one only."""
+
+    name, per_agent = "self-reflection", True
+
+    def __init__(self, agent: str | int | None = None) -> None:
+        self.agent = agent
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout an agent and question, agent by agent."""
+        n_agents = len(pool.agents)
+        jobs = [Job(question, a, replicate) for a in agent_numbers(pool, self.agent) for question in questions]
+        rows = [schedule(n_agents, *((agent, role) for role in REFLECTION)) for agent in range(n_agents)]
+        return play(pool, jobs, np.stack(rows), seed=seed)
+
+
+class RandomAgent(Untrained):
+    """An agent at random each turn, always as Worker."""
+
+    name = "random-agent"
+    role: Role | None = "worker"
+
+    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
+        """One rollout of K turns a question."""
+        rows = schedule(len(pool.agents), *[(None, self.role)] * TURNS)[None]
+        return play(pool, [Job(question, 0, replicate) for question in questions], rows, seed=seed)
+
+
+class RandomAgentRole(RandomAgent):
+    """Agent and role at random each turn: the role loop without a coordinator."""
+
+    name = "random-agent-role"
+    role = None

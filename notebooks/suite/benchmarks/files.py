@@ -1,0 +1,134 @@
+"""Rows of a benchmark's file (JSON lines, JSON, CSV, Parquet), and the file itself from the model hub.
+
+The hub is asked through `huggingface_hub`, one file at a time at a fixed revision: the `datasets` package would be
+heavier and can run a repository's own loading script. Parquet is read with `pyarrow`, which three of the eight need.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from suite.benchmarks.catalogue import BENCHMARKS
+from suite.questions.errors import DataError
+
+# (place in the file, the row); or (place, what is wrong there)
+Rows = Iterator[tuple[str, "dict[str, Any] | str"]]
+LARGEST_FIELD = 1 << 30  # characters of a CSV field
+
+
+class HubError(OSError):
+    """A benchmark's file could not be had from the hub; the message names it and how to go on without."""
+
+
+def fetch(name: str, split: str) -> Path:
+    """The published file of the benchmark's split in the hub's local cache, downloaded when it is not there.
+
+    HubError where it cannot be had; DataError for a split that is not published.
+    """
+    benchmark = BENCHMARKS[name]
+    if split not in benchmark.files:
+        raise DataError(
+            f"{benchmark.title} publishes no split {split!r}, only {', '.join(benchmark.files)}; "
+            f"give a file of your own with path= (--path)"
+        )
+    repository, revision, file = benchmark.files[split]
+    try:
+        from huggingface_hub import hf_hub_download
+
+        found = hf_hub_download(repository, file, repo_type=benchmark.kind, revision=revision, etag_timeout=10)
+        return Path(found)
+    except Exception as error:  # network, consent, disk: whatever it is, the way out is the same
+        consent = " It is gated: accept its terms on the hub and set HF_TOKEN." if benchmark.gated else ""
+        raise HubError(
+            f"cannot fetch {file} of the {benchmark.kind} {repository} (revision {revision}) from the hub: "
+            f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0].rstrip('.')}.{consent} "
+            f"Without network, download the file elsewhere and name it with path= (--path FILE)"
+        ) from error
+
+
+def read_rows(path: Path) -> Rows:
+    """The file's rows one after another, by its suffix; a row that cannot be read comes as a text that says why.
+
+    FileNotFoundError for no file, DataError for a file that cannot be read at all.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in READERS:
+        raise DataError(f"{path.name}: unknown suffix {path.suffix!r}; files are {', '.join(READERS)}")
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}; name the benchmark's file")
+    return READERS[path.suffix.lower()](path)
+
+
+def _json_lines(path: Path) -> Rows:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+                if not text:
+                    yield f"line {number}", "the line is empty"
+                    continue
+                yield f"line {number}", _mapping(json.loads(text))
+            except (ValueError, RecursionError) as error:
+                yield f"line {number}", f"not JSON ({error})"
+
+
+def _json(path: Path) -> Rows:
+    try:
+        items = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path.name} is not JSON ({error}); JSON lines need the suffix .jsonl") from None
+    if not isinstance(items, list):
+        raise DataError(f"{path.name} holds a {type(items).__name__}; a list of rows is needed")
+    for number, item in enumerate(items, 1):
+        yield f"row {number}", _mapping(item)
+
+
+def _csv(path: Path) -> Rows:
+    csv.field_size_limit(LARGEST_FIELD)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        try:
+            while True:
+                row = next(reader, None)
+                if row is None:
+                    return
+                where = f"line {reader.line_num}"  # where the row ends: a quoted field may hold line breaks
+                short = [name for name, value in row.items() if value is None]
+                if None in row or short:
+                    yield where, f"the row has {'more' if None in row else 'fewer'} fields than the header"
+                else:
+                    yield where, row
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise DataError(f"{path.name}, after line {reader.line_num}: not CSV ({error})") from None
+
+
+def _parquet(path: Path) -> Rows:
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise DataError(f"{path.name}: Parquet needs pyarrow; pip install the version in requirements.txt") from None
+    try:
+        number = 0
+        for batch in parquet.ParquetFile(path).iter_batches(batch_size=64):
+            for row in batch.to_pylist():
+                number += 1
+                yield f"row {number}", row
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path.name} is no Parquet file ({str(error).splitlines()[0]})") from None
+
+
+def _mapping(item: Any) -> dict[str, Any] | str:
+    return item if isinstance(item, dict) else f"a row is an object of named fields, not {str(item)[:60]!r}"
+
+
+READERS: dict[str, Callable[[Path], Rows]] = {
+    ".jsonl": _json_lines,
+    ".json": _json,
+    ".csv": _csv,
+    ".parquet": _parquet,
+}

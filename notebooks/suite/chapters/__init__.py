@@ -1,0 +1,1 @@
+"""One module and one figures module per notebook, named as it is."""

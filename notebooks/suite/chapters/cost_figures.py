@@ -1,0 +1,195 @@
+"""Figures of notebook 14: tokens beside the printed ones, score against cost, the same tokens spent otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.results import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from suite.chapters.cost_ladders import Ladder
+    from suite.stats.intervals import Estimate
+
+KINDS = {  # what a method is -> colour, marker, name in the legend
+    "coordinator": (style.BLACK, "*", "TRINITY"),
+    "single": (style.BLUE, "o", "one agent, one answer"),
+    "self-reflection": (style.GREEN, "^", "one agent, reflecting"),
+    "majority@5": (style.ORANGE, "s", "one agent, majority of 5"),
+    "router": (style.VERMILION, "D", "routers"),
+    "many": (style.PURPLE, "P", "ensembles, random turns"),
+}
+ROUTERS = ("best agent per family", "RouterDC", "MasRouter")
+SHORT = {"self-reflection": "reflecting", "majority@5": "majority"}
+
+
+def kind_of(method: str, agents: Sequence[str]) -> str:
+    """Which of `KINDS` a method is, by the names of `tables.systems`."""
+    if method == "TRINITY":
+        return "coordinator"
+    first = method.partition(":")[0]
+    return first if first in SHORT else "single" if method in agents else "router" if method in ROUTERS else "many"
+
+
+def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
+    """Output tokens a question of every coordination method, ours with interval and the printed one, a panel a task.
+
+    Columns method, task, paper, ours, low, high.
+    """
+    import matplotlib.pyplot as plt
+
+    methods = list(dict.fromkeys(frame["method"]))
+    fig, axes = plt.subplots(1, len(tasks), figsize=(11.5, 3.2), sharey=True, sharex=True)
+    for ax, task in zip(axes, tasks, strict=True):
+        part = frame[frame["task"] == task].set_index("method").loc[methods]
+        for row, (method, line) in enumerate(part.iterrows()):
+            colour = style.METHOD_COLOURS[method]
+            ax.plot([line["paper"], line["ours"]], [row, row], color=style.GREY, linewidth=0.8, zorder=1)
+            ax.hlines(row, line["low"], line["high"], color=colour, linewidth=4, alpha=0.5)
+            ax.plot(
+                line["ours"], row, "o", color=colour, markeredgecolor=style.BLACK, markeredgewidth=0.6, markersize=8
+            )
+            style.mark_paper(ax, line["paper"], at=row, axis="x", label=None)
+        ax.set_xscale("log")
+        ax.set_title(task)
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel("output tokens (log)")
+    axes[0].set_yticks(range(len(methods)), methods)
+    axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    handles = [
+        plt.Line2D([], [], marker="o", color=style.GREY, linestyle="none", markersize=8, label="ours, 95 % interval"),
+        plt.Line2D([], [], marker="D", color=style.BLACK, linestyle="none", markerfacecolor="none", markersize=8,
+                   label="printed (Tables 9-12)"),
+    ]  # fmt: skip
+    fig.legend(handles=handles, loc="outside lower center", ncols=2)
+    return fig
+
+
+def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
+    """Score against each cost, a panel a column of `axes_of` (column -> axis label), the Pareto front as a line.
+
+    Columns method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool).
+    Names stand beside TRINITY and what is on the front; the bar is TRINITY's interval.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
+    for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
+        for kind, (colour, marker, text) in KINDS.items():
+            part = frame[frame["kind"] == kind]
+            if kind == "coordinator":
+                ax.vlines(part[cost], part["low"], part["high"], color=colour, linewidth=1.4)
+            ax.plot(part[cost], part["score"], marker, color=colour, linestyle="none", label=text, zorder=4,
+                    markersize=15 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
+        best = frame[frame[f"front {cost}"]].sort_values(cost)
+        ax.step(best[cost], best["score"], where="post", color=style.GREY, linewidth=1.6, zorder=1)
+        ax.set_xscale("log")
+        low, high = frame[cost].min(), frame[cost].max()
+        ax.set_xlim(low / (high / low) ** 0.5, high * 1.3)  # room for names on the left
+        ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if low * 0.9 < t < high * 1.2]
+        ax.set_xticks(ticks, [f"{t:,g}" for t in ticks])
+        ax.minorticks_off()
+        _names(ax, frame[frame[f"front {cost}"] | (frame["kind"] == "coordinator")].sort_values("score"), cost)
+        ax.set_xlabel(name)
+    axes[0, 0].set_ylabel("right answers (%)")
+    fig.suptitle("Score against cost; the line is the Pareto front", x=0.01, ha="left", fontsize=11, fontweight="bold")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    return fig
+
+
+def _names(ax: Axes, part: pd.DataFrame, cost: str) -> None:
+    """Names to the left of their points, each above the one below, with a thin line to the point."""
+    last, step = -np.inf, 1.55
+    for _, line in part.iterrows():
+        first, _, who = line["method"].partition(": ")
+        text = f"{_brief(who)}, {SHORT[first]}" if first in SHORT else _brief(line["method"])
+        own = line["kind"] == "coordinator"
+        last = max(line["score"], last + step)
+        ax.annotate(
+            text,
+            (line[cost], line["score"]),
+            xytext=(line[cost] * 1.15, last - 1.8) if own else (line[cost] * 0.82, last),
+            ha="left" if own else "right",
+            va="center",
+            fontsize=8,
+            zorder=5,
+            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
+        )
+
+
+def _brief(agent: str) -> str:
+    """An agent's name without its version, short enough to stand in a figure."""
+    mode = " (direct)" if "direct" in agent else " (reasoning)" if "reasoning" in agent else ""
+    return agent if agent.startswith(("GPT", "best")) else agent.partition("-")[0] + mode
+
+
+def draw_equal_tokens(
+    panels: Sequence[str],
+    ladders: Mapping[str, tuple[Ladder, Ladder]],
+    families: Sequence[str],
+    trinity: Mapping[str, tuple[float, Estimate]],
+    printed: Mapping[str, Sequence[tuple[float, float]]],
+) -> Figure:
+    """A panel a family: score against output tokens of each agent's majority (line) and reflection (dashed), TRINITY's
+    point with interval, and printed (tokens, percent) as hollow diamonds. `trinity`: family -> (tokens, score)."""
+    import matplotlib.pyplot as plt
+
+    names = np.asarray(families)
+    fig, axes = plt.subplots(1, len(panels), figsize=(11.8, 3.7))
+    for ax, family in zip(axes, panels, strict=True):
+        rows = names == family
+        for agent, both in ladders.items():
+            for ladder, dash, marker in zip(both, ("-", (0, (2, 1.5))), ("s", "^"), strict=True):
+                x, y = (values[:, rows].mean(axis=(1, 2)) for values in (ladder.tokens, ladder.reward))
+                ax.plot(x, 100 * y, linestyle=dash, marker=marker, markersize=3.5, linewidth=1.4,
+                        color=style.AGENT_COLOURS[agent])  # fmt: skip
+        tokens, score = trinity[family]
+        ax.axvline(tokens, color=style.GREY, linestyle=":", linewidth=1.2)
+        ax.vlines(tokens, 100 * score.low, 100 * score.high, color=style.BLACK, linewidth=1, alpha=0.6)
+        ax.plot(tokens, 100 * score.value, "*", color=style.BLACK, markersize=14, markeredgecolor="white", zorder=5)
+        for x, y in printed.get(family, ()):
+            style.mark_paper(ax, y, at=x, label=None)
+        ax.set_xscale("log")
+        ax.set_title(family)
+        ax.set_xlabel("output tokens (log)")
+    axes[0].set_ylabel("right answers (%)")
+    line = plt.Line2D
+    handles = [line([], [], color=style.AGENT_COLOURS[agent], label=agent) for agent in ladders]
+    handles += [
+        line([], [], color=style.GREY, marker="s", markersize=4, label="majority of 1, 3, 5, ..."),
+        line([], [], color=style.GREY, marker="^", markersize=4, linestyle=(0, (2, 1.5)), label="reflection"),
+        line([], [], color=style.BLACK, marker="*", markersize=12, linestyle="none", label="TRINITY"),
+        line([], [], color=style.BLACK, marker="D", markerfacecolor="none", linestyle="none", label="printed"),
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=7)
+    return fig
+
+
+def draw_differences(frame: pd.DataFrame) -> Figure:
+    """TRINITY minus its rivals at the same output tokens, with intervals; columns rival, family, value, low, high."""
+    import matplotlib.pyplot as plt
+
+    families = list(dict.fromkeys(frame["family"]))
+    rivals = list(dict.fromkeys(frame["rival"]))
+    fig, axes = plt.subplots(1, len(families), figsize=(11.5, 0.42 * len(rivals) + 1.3), sharey=True)
+    for ax, family in zip(axes, families, strict=True):
+        part = frame[frame["family"] == family].set_index("rival").loc[rivals]
+        colours = [
+            style.BLUE if low > 0 else style.VERMILION if high < 0 else style.GREY
+            for low, high in zip(part["low"], part["high"], strict=True)
+        ]
+        ax.hlines(range(len(rivals)), part["low"], part["high"], colors=colours, linewidth=3, alpha=0.6)
+        ax.scatter(part["value"], range(len(rivals)), c=colours, s=40, zorder=3)
+        ax.axvline(0, color=style.BLACK, linewidth=1)
+        ax.set_title(family)
+        ax.grid(axis="y", visible=False)
+    axes[0].set_yticks(range(len(rivals)), rivals)
+    axes[0].set_ylim(len(rivals) - 0.5, -0.5)
+    fig.supxlabel("TRINITY minus the rival at the same output tokens (points; 95 % interval)", fontsize=10)
+    return fig

@@ -1,0 +1,284 @@
+"""Routing real LLMs by their recorded scores (notebook 16): what is compared, its tables, and the claims.
+
+Everything is scored on RouterDC's test files by the accuracy rule of each file; a mean counts benchmarks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from suite.routers.evaluation import best_by_benchmark
+from suite.routers.experiments import Outcome, Run
+from suite.routers.variants import Judged, Variant, folds, within_benchmarks
+from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
+from suite.worlds.routing import RoutingData
+from trinity_core.training.learners import Reinforce, SepCmaEs
+from trinity_core.training.sft import Sft
+
+_LEAD = {"unit": "points", "relation": "greater", "stand_in": True}
+_TABLE1 = {"source": "RouterDC, Table 1", "unit": "%", "stand_in": True}
+_DEFINITION = {"source": "TRINITY v3, Definition 1", "stand_in": True}
+_OWN = {**_LEAD, "source": "a question of this suite's own", "paper": None}
+BENCHMARKS = {"mmlu": "mmlu", "gsm8k": "gsm8k", "cmmlu": "cmmlu", "arc_challenge": "arc_c", "humaneval": "humaneval"}
+
+CLAIMS: dict[str, dict[str, Any]] = {
+    claim["id"]: {"evidence": "recorded", **claim}
+    for claim in (
+        {"id": "16.task-type", "statement": "A linear SVM tells five real benchmarks apart by the hidden state",
+         "source": "TRINITY v3, Figure 12", "unit": "accuracy", "stand_in": True, "evidence": "real-SLM"},
+        *({"id": f"16.routerdc-{name.replace('_', '-')}",
+           "statement": f"RouterDC, re-implemented on frozen states, on {name}", **_TABLE1} for name in BENCHMARKS),
+        {"id": "16.routerdc-average", "statement": "RouterDC, re-implemented on frozen states: average", **_TABLE1},
+        {"id": "16.over-best-single", **_LEAD, "source": "TRINITY v3, Figure 3 (mean of four)",
+         "statement": "sep-CMA-ES routes better than the best single LLM"},
+        {"id": "16.over-routerdc", **_LEAD, "source": "TRINITY v3, Figure 3 (RLPR)",
+         "statement": "sep-CMA-ES at the paper's budget scores above RouterDC's published average"},
+        *({"id": f"16.lead-over-{name}", **_LEAD, "source": "TRINITY v3, Table 4 (mean of four)",
+           "statement": f"sep-CMA-ES scores above {label} at the paper's budget, one step"}
+          for name, label in (("random-search", "random search"), ("reinforce", "REINFORCE"), ("sft", "SFT"))),
+        *({"id": f"16.epsilon-{measure}", **_DEFINITION, "paper": 1, "unit": "epsilon", "relation": "at most",
+           "statement": f"Blocks by logit couple by less than epsilon = 1, real rewards, trained head ({measure})"}
+          for measure in ("B1", "B2", "B3")),
+        *({"id": f"16.blocks-{measure}", **_DEFINITION, "paper": None, "unit": "share", "relation": "greater",
+           "statement": f"Coupling that blocks by logit spare against random blocks, real rewards ({measure})"}
+          for measure in ("B1", "B2", "B3")),
+        {"id": "16.anchor", **_OWN,
+         "statement": "A router of under 20,000 numbers, chosen on training data, scores above RouterDC's average"},
+        {"id": "16.anchor-without-humaneval", **_OWN,
+         "statement": "The same on the four benchmarks with more than 49 test questions"},
+        {"id": "16.unseen", **_OWN,
+         "statement": "On a benchmark that had no part in training or choice, such a router beats the best single LLM"},
+    )
+}  # fmt: skip
+
+METHODS = {
+    "best single LLM": Run("best-single"),
+    "best LLM of each benchmark": Run("per-benchmark-best"),
+    "nearest neighbours": Run("knn"),
+    "RouterDC (ours)": Run("routerdc"),
+    "sep-CMA-ES": Run("sep-cma-es"),
+    "random search": Run("random-search"),
+    "REINFORCE": Run("reinforce"),
+    "SFT": Run("sft"),
+    "SFT (rate 1e-3)": Run("sft", settings=Sft(rate=1e-3, epochs=30)),
+}
+ONCE = ("best single LLM", "best LLM of each benchmark", "nearest neighbours")  # nothing is drawn
+ON_THE_CURVE = ("sep-CMA-ES", "random search", "REINFORCE")
+
+
+def seeds_of(job: Run, seeds: int) -> list[Run]:
+    """The same run with the seeds 1 to `seeds`."""
+    return [replace(job, seed=seed) for seed in range(1, seeds + 1)]
+
+
+def method_runs(seeds: int) -> dict[str, list[Run]]:
+    """The runs of each method at the paper's budget."""
+    return {name: seeds_of(job, 1 if name in ONCE else seeds) for name, job in METHODS.items()}
+
+
+def curve_runs(seeds: int, budgets: Sequence[int]) -> dict[str, list[Run]]:
+    """The learners along the budget: one long run a seed, judged on the way; SFT, which looks ahead, a run a budget but
+    the last, before which it has labelled every question."""
+    longest = budgets[-1] + 528  # so that the last checkpoint lies within
+    found = {
+        name: seeds_of(replace(METHODS[name], budget=longest, checkpoints=tuple(budgets)), seeds)
+        for name in ON_THE_CURVE
+    }
+    return {**found, "SFT": [job for b in budgets[:-1] for job in seeds_of(replace(METHODS["SFT"], budget=b), seeds)]}
+
+
+def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
+    """What keeps the evolution strategy back: dimension, noise, the step size; the states' leading directions are those
+    of their second moments. All directions with 16 x the budget are a point of `curve_runs`."""
+    base = Run("sep-cma-es", budget=budget)
+    exact = Run("exact sep-cma-es", budget=budget // (33 * 16))
+    panels = {
+        "Dimension, with the paper's noise": {
+            **{f"{k} directions": replace(base, components=k) for k in (4, 16, 64)},
+            "all 576": base,
+        },
+        "Dimension, 16 x the budget": {"16 directions, 16 x": replace(base, components=16, budget=16 * budget)},
+        "Dimension, without noise": {
+            **{f"{k} directions, no noise": replace(exact, components=k) for k in (4, 16, 64)},
+            "all 576, no noise": exact,
+        },
+        "Noise": {
+            "16 questions a candidate (the paper's)": base,
+            "the same 16 for all candidates": replace(base, sampling="common"),
+            "64 questions, 4 x the budget": replace(base, budget=4 * budget, settings=SepCmaEs(rollouts=64)),
+            "256 questions, 16 x the budget": replace(base, budget=16 * budget, settings=SepCmaEs(rollouts=256)),
+        },
+        "Step size, learning rate": {
+            "sigma 0.03 (the paper's)": base,
+            "sigma 0.3": replace(base, settings=SepCmaEs(sigma=0.3)),
+            "REINFORCE, rate 1e-3": Run("reinforce", budget=budget),
+            "REINFORCE, rate 1e-2, with a baseline": Run(
+                "reinforce", budget=budget, settings=Reinforce(rate=1e-2, baseline="family")
+            ),
+        },
+    }
+    return {title: {name: seeds_of(job, seeds) for name, job in panel.items()} for title, panel in panels.items()}
+
+
+def evolution_runs(seeds: int, budget: int, start: np.ndarray) -> dict[str, list[Run]]:
+    """The evolution strategy on the reading called "chosen": from 0, with more budget, and from a given `start`."""
+    base = Run("sep-cma-es", budget=budget, reading="chosen")
+    named = {
+        "sep-CMA-ES, the paper's budget": base,
+        "sep-CMA-ES, 16 x the budget": replace(base, budget=16 * budget),
+        "sep-CMA-ES from the solution of every score": replace(base, start=start, settings=SepCmaEs(sigma=0.003)),
+    }
+    return {name: seeds_of(job, seeds) for name, job in named.items()}
+
+
+def until(outcomes: Sequence[Outcome], budget: int) -> list[Outcome]:
+    """Runs of `curve_runs` as they were at one of their checkpoints."""
+    return [replace(one, chosen=one.at[budget], evaluations=budget) for one in outcomes]
+
+
+def stack(outcomes: Sequence[Outcome]) -> np.ndarray:
+    """(seeds, n_test): the agents that the runs chose."""
+    return np.stack([outcome.chosen for outcome in outcomes])
+
+
+def rewards(data: RoutingData, chosen: np.ndarray) -> np.ndarray:
+    """P(right) (seeds, n) of chosen agents (seeds, n) or (n,)."""
+    return data.right[np.arange(len(data.questions)), np.atleast_2d(chosen)]
+
+
+def estimate(data: RoutingData, chosen: np.ndarray) -> Estimate:
+    """The mean over benchmarks, with its interval."""
+    return mean_interval(rewards(data, chosen), data.families)
+
+
+def percent(value: Estimate) -> tuple[float, tuple[float, float]]:
+    """(value, (low, high)) in percent, two decimals: what a claim takes."""
+    low, high = sorted((round(100 * value.low, 2), round(100 * value.high, 2)))
+    ours = min(max(round(100 * value.value, 2), low), high)
+    return ours, (low, high)
+
+
+def score_table(data: RoutingData, chosen: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """One row a method: accuracy (%) on each benchmark, their average, its interval."""
+    rows = []
+    for name, agents in chosen.items():
+        found = rewards(data, agents)
+        each = {bench: 100 * value.value for bench, value in by_family(found, data.families).items()}
+        value, low, high = (100 * number for number in mean_interval(found, data.families))
+        rows.append({"method": name, **each, "average": value, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def benchmark_intervals(data: RoutingData, chosen: np.ndarray) -> pd.DataFrame:
+    """One method's accuracy on each benchmark with its interval (%)."""
+    found = by_family(rewards(data, chosen), data.families)
+    rows = [(name, *(100 * number for number in value)) for name, value in found.items()]
+    return pd.DataFrame(rows, columns=["benchmark", "accuracy", "low", "high"])
+
+
+def curve(data: RoutingData, outcomes: Sequence[Outcome], budgets: Sequence[int], seeds: int) -> pd.DataFrame:
+    """Average (%) with interval at every budget, of `curve_runs`' outcomes of one method."""
+    if outcomes[0].at:
+        agents = {budget: [one.at[budget] for one in outcomes] for budget in budgets}
+    else:
+        pairs = zip(budgets, range(0, len(outcomes), seeds), strict=False)
+        agents = {budget: [one.chosen for one in outcomes[first : first + seeds]] for budget, first in pairs}
+    rows = [(budget, *(100 * n for n in estimate(data, np.stack(some)))) for budget, some in agents.items()]
+    return pd.DataFrame(rows, columns=["evaluations", "average", "low", "high"])
+
+
+def settings_table(data: RoutingData, outcomes: Mapping[str, Sequence[Outcome]]) -> pd.DataFrame:
+    """One row a setting: scores read, average (%) with interval."""
+    rows = [
+        (name, found[0].evaluations, *(100 * n for n in estimate(data, stack(found))))
+        for name, found in outcomes.items()
+    ]
+    return pd.DataFrame(rows, columns=["setting", "scores read", "average", "low", "high"])
+
+
+def shares(data: RoutingData, chosen: np.ndarray) -> np.ndarray:
+    """(benchmarks, L): how often each agent is chosen on the questions of each benchmark."""
+    chosen, names = np.atleast_2d(chosen), dict.fromkeys(data.families.tolist())
+    counts = [np.bincount(chosen[:, data.families == name].ravel(), minlength=len(data.agents)) for name in names]
+    return np.array([count / count.sum() for count in counts])
+
+
+def lead(data: RoutingData, ours: np.ndarray, theirs: np.ndarray) -> Estimate:
+    """The mean difference between two methods on the same questions, with its interval."""
+    return paired_difference(rewards(data, ours), rewards(data, theirs), data.families)
+
+
+def above(value: Estimate, published: float) -> Estimate:
+    """The difference to a published average (in percent): only our side has an interval."""
+    return Estimate(*(number - published / 100 for number in value))
+
+
+def variant_table(judged: Sequence[Judged]) -> pd.DataFrame:
+    """One row a variant, the best first and marked: by the mean of cross-validation and unseen benchmarks alone."""
+    rows = []
+    for one in judged:
+        row: dict[str, Any] = {"variant": one.variant.name, "trained numbers": one.parameters}
+        for panel, found in one.estimates.items():
+            value, low, high = (100 * number for number in found)
+            row |= {panel: value, f"{panel} low": low, f"{panel} high": high}
+        rows.append(row | {"both": (row["cross-validation"] + row["unseen benchmark"]) / 2})
+    table = pd.DataFrame(rows).sort_values("both", ascending=False, kind="stable", ignore_index=True)
+    table["chosen"] = np.arange(len(table)) == 0
+    return table
+
+
+def unseen_choice(data: RoutingData, judged: Sequence[Judged]) -> np.ndarray:
+    """(n,): for each question what the variant chooses, trained without its benchmark, that scores best on the others.
+
+    `variant_table`'s choice by its unseen benchmarks is judged on them too, so it is flattered; this one is not.
+    """
+    chosen, families = np.empty(len(data.questions), int), data.families
+    for name in np.unique(families):
+        rest = families != name
+        others = data.take(rest)
+        both = [rewards(others, one.validated[rest])[0] + rewards(others, one.unseen[rest])[0] for one in judged]
+        scores = [others.weights @ one for one in both]
+        chosen[~rest] = judged[int(np.argmax(scores))].unseen[~rest]
+    return chosen
+
+
+def unseen_single(data: RoutingData) -> np.ndarray:
+    """(n,): for each question the LLM with the best average over the *other* benchmarks."""
+    chosen, families = np.empty(len(data.questions), int), data.families
+    for name in np.unique(families):
+        rest = data.take(families != name)
+        chosen[families == name] = int(np.argmax(rest.weights @ rest.right))
+    return chosen
+
+
+def held_out_best(data: RoutingData, seed: int) -> np.ndarray:
+    """(n,): for each question the LLM that is best on the other folds of its benchmark, those of `ceiling_table`."""
+    chosen, fold = np.empty(len(data.questions), int), folds(data, seed)
+    for name in np.unique(data.families):
+        for held in np.unique(fold):
+            own = data.families == name
+            chosen[own & (fold == held)] = data.right[own & (fold != held)].mean(axis=0).argmax()
+    return chosen
+
+
+def ceiling_table(data: RoutingData, readings: Mapping[str, np.ndarray], seed: int) -> pd.DataFrame:
+    """Per benchmark (%): its best LLM in hindsight and by cross-validation, routers that learn from its own scores by
+    cross-validation, and the oracle.
+
+    `readings`: name -> states (n, d). No contender: it learns from the questions' own file.
+    """
+    table = {
+        "best LLM, in hindsight": best_by_benchmark(data, data),
+        "best LLM of the other folds": held_out_best(data, seed),
+    }
+    for name, states in readings.items():
+        variant = Variant(((0, name),))  # the reading is given, so its name is all that is used
+        table[f"router, {name}"] = within_benchmarks(variant, data.with_states(np.asarray(states, np.float64)), seed)
+    table["oracle"] = data.right.argmax(axis=1)
+    found = score_table(data, table).set_index("method")
+    return found.drop(columns=["low", "high"]).T.rename_axis("benchmark").reset_index()

@@ -1,0 +1,156 @@
+"""The figures of the notebook on routing real LLMs: averages with intervals, budgets, agents' shares, variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.results.style import BLACK, BLUE, GREEN, GREY, METHOD_COLOURS, OKABE_ITO, mark_paper
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+MARKERS = "os^Dv<>P"
+LINES = ((0, (1, 2)), "--", "-.")
+UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
+
+
+def _colour(method: str) -> str:
+    return next((colour for name, colour in METHOD_COLOURS.items() if method.startswith(name)), BLACK)
+
+
+def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
+    """title -> points (questions, 2), side by side, a colour and a marker a benchmark."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(planes), figsize=(4.6 * len(planes), 4.4), squeeze=False)
+    names = list(dict.fromkeys(labels.tolist()))
+    for ax, (title, plane) in zip(axes[0], planes.items(), strict=True):
+        for name, colour, marker in zip(names, OKABE_ITO, MARKERS, strict=False):
+            ax.scatter(*plane[labels == name].T, s=14, alpha=0.7, linewidths=0, color=colour, marker=marker, label=name)
+        ax.set(title=title, xticks=[], yticks=[])
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=len(names), markerscale=1.8)
+    return figure
+
+
+def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Mapping[str, float]) -> Figure:
+    """One row a method (columns method, average, low, high); hollow diamonds: published; `lines`: vertical marks."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(8.2, 0.42 * len(table) + 1.7))
+    rows = np.arange(len(table))[::-1]
+    for row, (_, entry) in zip(rows, table.iterrows(), strict=True):
+        colour = _colour(entry["method"])
+        ax.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=2.2)
+        ax.plot(entry["average"], row, "o", color=colour)
+        ax.annotate(f"{entry['average']:.2f}", (entry["average"], row), xytext=(0, 5), textcoords="offset points",
+                    ha="center", fontsize=8, color=colour, bbox=UNDER)  # fmt: skip
+        if entry["method"] in published:
+            mark_paper(ax, published[entry["method"]], at=row, axis="x", label=None)
+    for place, (name, value) in enumerate(lines.items()):
+        ax.axvline(value, color=GREY, linewidth=1, linestyle=":")
+        ax.annotate(
+            name,
+            (value, len(table) - 0.5 + 0.35 * (place % 2)),
+            fontsize=8,
+            color=GREY,
+            ha="center",
+            backgroundcolor="white",
+        )
+    ax.set_yticks(rows, table["method"])
+    ax.set(xlabel="accuracy on test questions (%), mean of the benchmarks; hollow diamond: published")
+    ax.set_ylim(-0.6, len(table) + 0.3)
+    ax.grid(axis="y", visible=False)
+    return figure
+
+
+def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping[str, float]) -> Figure:
+    """Average against atomic evaluations (columns evaluations, average, low, high); `lines` across."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(8.2, 4.6))
+    for place, (method, table) in enumerate(curves.items()):
+        at = table["evaluations"] * (1 + 0.04 * (place - 1.5))
+        errors = np.stack([table["average"] - table["low"], table["high"] - table["average"]])
+        ax.errorbar(at, table["average"], yerr=errors, color=_colour(method), marker=MARKERS[place], markersize=4,
+                    capsize=2, linewidth=1.6, label=method)  # fmt: skip
+    ax.set_xscale("log")
+    ax.axvline(budget, color=BLACK, linestyle="--", linewidth=1)
+    ax.annotate(" the paper's budget", (budget, ax.get_ylim()[0]), fontsize=8, va="bottom")
+    for place, (name, value) in enumerate(sorted(lines.items(), key=lambda line: -line[1])):
+        ax.axhline(value, color=GREY, linewidth=1, linestyle=LINES[place % len(LINES)])
+        ax.annotate(f" {name}", (0.0, value), xycoords=("axes fraction", "data"), fontsize=8, color=GREY,
+                    va="top" if place else "bottom")  # fmt: skip
+    ax.set(xlabel="atomic evaluations (scores read; points of one budget are moved apart)")
+    ax.set(ylabel="accuracy on test questions (%)")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=len(curves))
+    return figure
+
+
+def draw_settings(panels: Mapping[str, pd.DataFrame], lines: Mapping[str, float]) -> Figure:
+    """One panel a question (columns setting, average, low, high), sharing the axis of accuracies."""
+    import matplotlib.pyplot as plt
+
+    heights = [len(table) for table in panels.values()]
+    figure, axes = plt.subplots(
+        len(panels), 1, figsize=(8, 0.4 * sum(heights) + 0.8 * len(panels) + 0.6), sharex=True, squeeze=False,
+        gridspec_kw={"height_ratios": heights},
+    )  # fmt: skip
+    for ax, (title, table) in zip(axes[:, 0], panels.items(), strict=True):
+        rows = np.arange(len(table))[::-1]
+        for row, (_, entry) in zip(rows, table.iterrows(), strict=True):
+            colour = GREEN if "every score" in entry["setting"] else BLUE
+            ax.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=2.2)
+            ax.plot(entry["average"], row, "o", color=colour)
+        for place, (name, value) in enumerate(lines.items()):
+            ax.axvline(value, color=GREY, linewidth=1.2, linestyle=LINES[place % len(LINES)], label=name)
+        ax.set_yticks(rows, table["setting"])
+        ax.set_title(title)
+        ax.set_ylim(-0.6, len(table) - 0.4)
+        ax.grid(axis="y", visible=False)
+    axes[-1, 0].set_xlabel("accuracy on test questions (%)")
+    figure.legend(*axes[-1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(lines))
+    return figure
+
+
+def draw_shares(shares: Mapping[str, np.ndarray], benchmarks: Sequence[str], agents: Sequence[str]) -> Figure:
+    """How often each LLM is chosen (%), a panel a method: (benchmarks, L)."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(shares), figsize=(2.6 + 2.4 * len(shares), 3.9), sharey=True, squeeze=False)
+    for ax, (title, table) in zip(axes[0], shares.items(), strict=True):
+        ax.imshow(100 * table.T, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        for (benchmark, agent), value in np.ndenumerate(table):
+            if value >= 0.005:
+                ax.text(benchmark, agent, f"{100 * value:.0f}", ha="center", va="center", fontsize=7,
+                        color="white" if value > 0.6 else BLACK)  # fmt: skip
+        ax.set_xticks(range(len(benchmarks)), benchmarks, rotation=60, ha="right", fontsize=8)
+        ax.set_title(title, fontsize=9)
+        ax.grid(visible=False)
+    axes[0, 0].set_yticks(range(len(agents)), [agent.split("/")[-1] for agent in agents], fontsize=8)
+    return figure
+
+
+def draw_variants(table: pd.DataFrame, lines: Mapping[str, Mapping[str, float]]) -> Figure:
+    """One row a variant, three panels: columns `<panel>`, `<panel> low`, `<panel> high`; the chosen row is marked."""
+    import matplotlib.pyplot as plt
+
+    panels = list(lines)
+    figure, axes = plt.subplots(1, len(panels), figsize=(11, 0.25 * len(table) + 1.6), sharey=True, squeeze=False)
+    rows = np.arange(len(table))[::-1]
+    for ax, panel in zip(axes[0], panels, strict=True):
+        for row, (_, entry) in zip(rows, table.iterrows(), strict=True):
+            colour = BLUE if entry["chosen"] else GREY
+            ax.plot([entry[f"{panel} low"], entry[f"{panel} high"]], [row, row], color=colour, linewidth=2)
+            ax.plot(entry[panel], row, "o", color=colour, markersize=4.5)
+        for place, (name, value) in enumerate(lines[panel].items()):
+            ax.axvline(value, color=BLACK, linewidth=1, linestyle=("--", ":")[place % 2], label=name)
+        ax.set_title(panel)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=8)
+        ax.grid(axis="y", visible=False)
+    axes[0, 0].set_yticks(rows, table["variant"], fontsize=8)
+    return figure

@@ -1,0 +1,136 @@
+"""The figures of the separability notebook (appendix A.3, Figures 12 to 14): maps, dots with intervals, curves.
+
+Each function draws on a new matplotlib figure and returns it. Colours say what a representation is made of: the trained
+SLM, an untrained one, words, or nothing but length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.results import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from suite.stats.separability import Accuracy
+
+SOURCE_COLOURS = {
+    "SLM": style.BLUE,
+    "random": style.ORANGE,
+    "bag": style.GREEN,
+    "length": style.PURPLE,
+    "shuffled": style.GREY,
+}
+BAND = 0.18  # opacity of an interval drawn as an area
+
+
+def _colour(representation: str) -> str:
+    return SOURCE_COLOURS[representation.replace(",", "").split()[0]]
+
+
+def _marker(representation: str) -> str:
+    return "s" if "mean" in representation else "o"
+
+
+def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
+    """Four planes, title -> (points (questions, 2), family of each), a colour and a marker a family."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(2, 2, figsize=(9, 7.6))
+    for ax, (title, (plane, labels)) in zip(axes.flat, maps.items(), strict=True):
+        for name, colour in style.FAMILY_COLOURS.items():
+            ax.scatter(*plane[labels == name].T, s=20, alpha=0.75, linewidths=0, label=name, color=colour,
+                       marker=style.FAMILY_MARKERS[name])  # fmt: skip
+        ax.set(title=title, xticks=[], yticks=[])
+        ax.spines[:].set(visible=True, color="#CCCCCC")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=4, markerscale=1.6)
+    return fig
+
+
+def draw_accuracies(panels: Mapping[str, Mapping[str, Accuracy]], *, paper: float | None = None) -> Figure:
+    """One panel a split or label, one row a representation: dot and 95 % interval; chance dotted, the paper dashed."""
+    import matplotlib.pyplot as plt
+
+    rows = list(dict.fromkeys(name for found in panels.values() for name in found))
+    size = (2.0 + 2.15 * len(panels), 1.3 + 0.28 * len(rows))
+    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
+    for ax, (title, found) in zip(axes.flat, panels.items(), strict=True):
+        for name, accuracy in found.items():
+            place, colour = rows.index(name), _colour(name)
+            ax.plot(accuracy.interval, [place, place], color=colour, linewidth=3, solid_capstyle="butt", alpha=0.5)
+            ax.plot(accuracy.mean, place, _marker(name), color=colour, markersize=6)
+        ax.axvline(next(iter(found.values())).chance, color=style.GREY, linestyle=":", linewidth=1.4)
+        if paper is not None:
+            style.mark_paper(ax, paper, axis="x")
+        ax.set(title=title, xlim=(0, 1.04), xticks=[0, 0.5, 1])
+        ax.grid(axis="y", visible=False)
+    axes[0, 0].set_yticks(range(len(rows)), rows)
+    axes[0, 0].invert_yaxis()
+    marks = "dotted: commonest label" + ("; dashed: paper" if paper is not None else "")
+    fig.supxlabel(f"accuracy (bar: 95 % interval; {marks})", fontsize=10)
+    return fig
+
+
+def draw_layers(
+    curves: Mapping[tuple[str, str], np.ndarray], floor: Mapping[str, float], positions: Sequence[str]
+) -> Figure:
+    """Accuracy by layer: one row a test, one column a format; `curves[test, format]` is (layers, positions)."""
+    import matplotlib.pyplot as plt
+
+    tests = list(dict.fromkeys(test for test, _ in curves))
+    formats = list(dict.fromkeys(name for _, name in curves))
+    size = (4.7 * len(formats), 0.6 + 2.7 * len(tests))
+    fig, axes = plt.subplots(len(tests), len(formats), figsize=size, sharex=True, sharey=True, squeeze=False)
+    for (test, name), curve in curves.items():
+        ax = axes[tests.index(test), formats.index(name)]
+        for j, position in enumerate(positions):
+            ax.plot(curve[:, j], color=style.OKABE_ITO[j], marker="o^s"[j], markersize=3.5, label=position)
+        ax.axhline(floor[test], color=style.GREY, linestyle="--", linewidth=1.4, label="bag of words")
+        ax.set(title=f"{test}, {name}", ylim=(0, 1.04), ylabel="accuracy" if name == formats[0] else "")
+    for ax in axes[-1]:
+        ax.set_xlabel("layer (0: embedding)")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=len(names))
+    return fig
+
+
+def draw_learning(curves) -> Figure:
+    """Accuracy against training questions: a frame with `representation`, `questions`, `mean`, `std`; band: one std."""
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(6.6, 3.6))
+    for name, curve in curves.groupby("representation", sort=False):
+        line = "-" if "mean" not in name else (0, (4, 1.5))
+        ax.plot(curve["questions"], curve["mean"], marker=_marker(name), linestyle=line, markersize=4.5, label=name,
+                color=_colour(name))  # fmt: skip
+        edges = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
+        ax.fill_between(curve["questions"], *edges, color=_colour(name), alpha=BAND / 2, linewidth=0)
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(sizes := sorted(set(curves["questions"])), sizes)
+    ax.set(xlabel="training questions", ylabel="accuracy (band: one std)", ylim=(0.2, 1.03))
+    ax.legend(loc="lower right")
+    return fig
+
+
+def draw_synthetic(summaries: Mapping[str, object], points: Mapping[str, tuple[float, float]], chance: float) -> Figure:
+    """Figure 14: head accuracy by separability index with a 95 % band; `points`: real states' (index, accuracy)."""
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(6.8, 3.9))
+    for (name, curve), colour, marker in zip(summaries.items(), (style.BLUE, style.VERMILION), "os", strict=False):
+        ax.plot(curve["index"], curve["accuracy"], color=colour, marker=marker, markersize=4.5, label=name)
+        ax.fill_between(curve["index"], curve["low"], curve["high"], color=colour, alpha=BAND, linewidth=0)
+    for (name, point), marker in zip(points.items(), "D*Pv", strict=False):
+        ax.plot(*point, marker, color=style.BLACK, markersize=8, markerfacecolor="white", label=name)
+    ax.axhline(chance, color=style.GREY, linestyle=":", linewidth=1.4, label="chance")
+    ax.set_xscale("symlog", linthresh=0.005, linscale=0.6)
+    ax.set_xticks(ticks := [0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1], [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set(xlabel="separability index tr(S_B) / tr(S_T)", ylabel="head accuracy", ylim=(0, 1.04), xlim=(-0.0006, 1.1))
+    ax.legend(loc="lower right")
+    return fig

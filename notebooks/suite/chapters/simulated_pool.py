@@ -1,0 +1,300 @@
+"""What fixed ways to coordinate gain in the simulated pool, exactly and without a coordinator.
+
+A schedule says who acts in which role at each turn, e.g. Worker, Verifier, Worker, Verifier, Worker. Whether it ends
+with a right answer depends on a rollout's past only through a small state: the latest answer (none, wrong, right), the
+last verdict on it (none, REVISE, REVISE with a fault named) and the last plan (none, general, concrete). So its chance
+is found by carrying the distribution over these 27 states from turn to turn, for all questions at once: no sampling.
+
+The sweep asks where coordination pays: abilities are solved again for every setting, so the single agents score the
+same everywhere and only how they differ (s_p), what a plan is worth and what a verdict is worth change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suite.pools.calibration import Assumptions, calibrated_logits, sigmoid
+from suite.pools.solutions import sayings
+from trinity_core.roles import Transcript, build_prompt
+from trinity_core.types import Role
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NONE, WRONG, RIGHT = 0, 1, 2  # the latest answer
+FRESH, REVISED, DIAGNOSED = 0, 1, 2  # the last verdict on it
+VAGUE, GOOD = 1, 2  # the last plan (NONE: no plan)
+# An agent's number, one number a question (n,), or None: drawn evenly among all at each turn.
+Who = int | np.ndarray | None
+Schedule = Sequence[tuple[Who, Role]]
+
+
+@dataclass(frozen=True)
+class World:
+    """Logits (L, n) of the agents' own chances, each question's family (n,), and the assumptions."""
+
+    logits: np.ndarray
+    families: np.ndarray
+    assumptions: Assumptions
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Each family's places among the questions, in order of appearance."""
+        return {name: np.flatnonzero(self.families == name) for name in dict.fromkeys(self.families.tolist())}
+
+    @cached_property
+    def single(self) -> np.ndarray:
+        """What each agent scores alone, (L, families)."""
+        return self.scores(sigmoid(self.logits))
+
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """Means over each family's questions: values (..., n) -> (..., families)."""
+        return np.stack([values[..., rows].mean(axis=-1) for rows in self.rows.values()], axis=-1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Per question: the chance of a right final answer, and the expected number of calls."""
+
+    right: np.ndarray
+    calls: np.ndarray
+
+
+def world_of(pool: Any, split: str = "test") -> World:
+    """The world of a simulated pool's questions of one split."""
+    kept = [n for n, question in enumerate(pool.questions) if question.split == split]
+    families = np.array([pool.questions[n].family for n in kept])
+    return World(pool.logits[:, kept], families, pool.assumptions)
+
+
+def rebuilt(pool: Any, split: str = "test", **changed: float) -> World:
+    """The same pool with other assumptions: same draws, abilities solved again to the same scores."""
+    assumptions = replace(pool.assumptions, **changed)
+    kept = [n for n, question in enumerate(pool.questions) if question.split == split]
+    questions = [pool.questions[n] for n in kept]
+    terms = pool.terms[0][kept], pool.terms[1][:, kept]
+    logits, _ = calibrated_logits(pool.agents, questions, terms, assumptions, pool.targets)
+    return World(logits, np.array([question.family for question in questions]), assumptions)
+
+
+def run_schedule(world: World, schedule: Schedule) -> Outcome:
+    """The exact outcome of a schedule. A Thinker may only act before any Worker: later it would name the next role."""
+    roles = [role for _, role in schedule]
+    if "worker" in roles and "thinker" in roles[roles.index("worker") :]:
+        raise ValueError(f"schedule {roles}: a Thinker after a Worker names the next role, which a schedule has fixed")
+    n = world.logits.shape[1]
+    state = np.zeros((3, 3, 3, n))
+    state[NONE, FRESH, NONE] = 1.0
+    accepted, calls = np.zeros(n), np.zeros(n)
+    for who, role in schedule:
+        if role == "verifier":
+            state[NONE] = 0.0  # a Verifier before any answer ends the rollout, reward 0, without a call
+        calls += state.sum(axis=(0, 1, 2))
+        agents = range(len(world.logits)) if who is None else [who]
+        moved = [_TURNS[role](state, world, _own_logit(world, agent)) for agent in agents]
+        state = np.mean([new for new, _ in moved], axis=0)
+        accepted += np.mean([right for _, right in moved], axis=0)
+    return Outcome(accepted + state[RIGHT].sum(axis=(0, 1)), calls)
+
+
+def _own_logit(world: World, who: int | np.ndarray) -> np.ndarray:
+    if isinstance(who, np.ndarray):
+        return world.logits[who, np.arange(world.logits.shape[1])]
+    return world.logits[who]
+
+
+def _work(state: np.ndarray, world: World, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    a = world.assumptions
+    repeated = a.keep * state[1:, FRESH]  # an answer that nobody has rejected: (wrong or right, plan, n)
+    told = state[WRONG, DIAGNOSED]
+    untold = state.sum(axis=(0, 1)) - told - repeated.sum(axis=0)
+    z = z + np.array([0.0, a.plan_gain_vague, a.plan_gain_good])[:, None]
+    right = untold * sigmoid(z) + told * sigmoid(z + a.diagnosis_gain)
+    new = np.zeros_like(state)
+    new[WRONG, FRESH] = repeated[0] + untold + told - right
+    new[RIGHT, FRESH] = repeated[1] + right
+    return new, np.zeros(z.shape[1])
+
+
+def _think(state: np.ndarray, world: World, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    skill, mass = sigmoid(z), state.sum(axis=2)
+    return np.stack([np.zeros_like(mass), mass * (1 - skill), mass * skill], axis=2), np.zeros(len(z))
+
+
+def _verify(state: np.ndarray, world: World, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    skill, new = sigmoid(z), np.zeros_like(state)
+    accept = {answer: world.assumptions.accept(answer == RIGHT, skill) for answer in (WRONG, RIGHT)}
+    for answer in (WRONG, RIGHT):
+        refused = state[answer].sum(axis=0) * (1 - accept[answer])
+        new[answer, DIAGNOSED] = refused * skill
+        new[answer, REVISED] = refused * (1 - skill)
+    return new, state[RIGHT].sum(axis=(0, 1)) * accept[RIGHT]
+
+
+_TURNS = {"worker": _work, "thinker": _think, "verifier": _verify}
+
+
+def best_single(world: World) -> int:
+    """The agent whose mean score over the families is highest: the one to beat."""
+    return int(world.single.mean(axis=-1).argmax())
+
+
+def family_rank(world: World, rank: int) -> np.ndarray:
+    """For each question the agent that is number `rank` (0: best) on its family."""
+    order = np.argsort(-world.single, axis=0, kind="stable")[rank]
+    chosen = np.empty(len(world.families), dtype=int)
+    for agent, rows in zip(order, world.rows.values(), strict=True):
+        chosen[rows] = agent
+    return chosen
+
+
+def policies(world: World) -> dict[str, Schedule]:
+    """Sensible fixed ways to use the pool, none of which looks at the question beyond its family; at most 5 turns."""
+    best, first, second = best_single(world), family_rank(world, 0), family_rank(world, 1)
+    w, t, v = "worker", "thinker", "verifier"
+    return {
+        "best single agent": [(best, w)],
+        "random agents, checked": [(None, w), (None, v), (None, w), (None, v), (None, w)],
+        "best agent checks itself": [(best, w), (best, v), (best, w), (best, v), (best, w)],
+        "plan first, one agent": [(best, t), (best, w), (best, v), (best, w), (best, v)],
+        "choice by family": [(first, w)],
+        "family's best two, taking turns": [(first, w), (second, v), (second, w), (first, v), (first, w)],
+        "family's best two, plan first": [(first, t), (first, w), (second, v), (second, w), (first, v)],
+    }
+
+
+def gain(world: World, schedule: Schedule) -> float:
+    """Mean score over the families, minus the best single agent's, in points (0 to 100)."""
+    ours = world.scores(run_schedule(world, schedule).right).mean()
+    single = world.single.mean(axis=-1).max()
+    return float(100 * (ours - single))
+
+
+def verdict_quality(quality: float) -> dict[str, float]:
+    """Assumptions of Verifiers whose P(accept | right) - P(accept | wrong) is `quality`, whoever it is; 0 is a coin."""
+    if not -1 <= quality <= 1:
+        raise ValueError(f"verdict quality is {quality}; it must lie between -1 and 1")
+    right, wrong = (1 + quality) / 2, (1 - quality) / 2
+    return {f"accept_{a}_{b}": v for a, v in (("right", right), ("wrong", wrong)) for b in ("weak", "strong")}
+
+
+def sweep(
+    pool: Any, policy: str, x: str, xs: Sequence[float], y: str, ys: Sequence[float], **fixed: float
+) -> np.ndarray:
+    """Gains (len(ys), len(xs)) of a policy; x and y name two of `SETTINGS`, `fixed` sets others (defaults: the pool's).
+
+    Worlds are solved once for each private_sd: nothing else moves the single agents.
+    """
+    worlds: dict[float, World] = {}
+    gains = np.empty((len(ys), len(xs)))
+    for row, at_y in enumerate(ys):
+        for column, at_x in enumerate(xs):
+            world = _setting(pool, worlds, fixed | {x: at_x, y: at_y})
+            gains[row, column] = gain(world, policies(world)[policy])
+    return gains
+
+
+def break_even(gains: np.ndarray, ys: Sequence[float]) -> np.ndarray:
+    """For each column of gains (len(ys), columns) the y, rising, from which the gain stays above 0; NaN where none."""
+    found = np.full(gains.shape[1], np.nan)
+    for column, values in enumerate(gains.T):
+        below = np.flatnonzero(values <= 0)
+        if not len(below):
+            found[column] = ys[0]
+        elif (last := below[-1]) + 1 < len(ys):
+            share = values[last] / (values[last] - values[last + 1])
+            found[column] = ys[last] + share * (ys[last + 1] - ys[last])
+    return found
+
+
+def difference(world: World, ours: np.ndarray, theirs: np.ndarray, z: float = 1.96) -> tuple[float, float, float]:
+    """(mean over families of ours - theirs, low, high) in points, for chances (n,); the interval is over questions."""
+    gaps = 100 * (ours - theirs)
+    variance = sum(gaps[rows].var(ddof=1) / len(rows) for rows in world.rows.values()) / len(world.rows) ** 2
+    middle, width = float(world.scores(gaps).mean()), z * float(np.sqrt(variance))
+    return middle, middle - width, middle + width
+
+
+def outcomes(world: World) -> pd.DataFrame:
+    """One row a policy: mean score over the families and per family (percent), gain with interval, calls a question."""
+    import pandas as pd
+
+    single = sigmoid(world.logits)[best_single(world)]
+    rows = []
+    for name, schedule in policies(world).items():
+        outcome = run_schedule(world, schedule)
+        scores = 100 * world.scores(outcome.right)
+        middle, low, high = difference(world, outcome.right, single)
+        rows.append(
+            {"policy": name, **dict(zip(world.rows, scores, strict=True)), "mean": scores.mean()}
+            | {"gain": middle, "low": low, "high": high, "calls": world.scores(outcome.calls).mean()}
+        )
+    return pd.DataFrame(rows)
+
+
+def complementarity(world: World, pool: Any) -> pd.DataFrame:
+    """One row a family: best single agent and its score, the best agent of each question (percent), and the gap."""
+    import pandas as pd
+
+    chances = sigmoid(world.logits)
+    best, union = world.single.argmax(axis=0), world.scores(chances.max(axis=0))
+    return pd.DataFrame(
+        {
+            "family": name,
+            "best single agent": pool.agents[best[n]].name,
+            "its score": 100 * world.single[best[n], n],
+            "best agent of each question": 100 * union[n],
+            "gap": max(0.0, 100 * (union[n] - world.single[best[n], n])),
+            "agents that are best somewhere": len(set(chances[:, world.rows[name]].argmax(axis=0).tolist())),
+        }
+        for n, name in enumerate(world.rows)
+    )
+
+
+def measured(pool: Any, replicates: int, split: str = "test", z: float = 2.576) -> pd.DataFrame:
+    """One row an agent and family: its target, and its share of right answers in real replies, with an interval.
+
+    Each question is asked `replicates` times, as a first Worker. The interval has the exact spread of single answers,
+    sum of p (1 - p): the mean over questions is solved, so nothing else varies.
+    """
+    import pandas as pd
+
+    rows = []
+    asked = [(n, question) for n, question in enumerate(pool.questions) if question.split == split]
+    prompts = {n: build_prompt("worker", Transcript(question.text)) for n, question in asked}
+    right = {n: sayings(question).right for n, question in asked}
+    for number, agent in enumerate(pool.agents):
+        for family in dict.fromkeys(question.family for _, question in asked):
+            chosen = [(n, question) for n, question in asked if question.family == family]
+            marks = [pool.reply(number, prompts[n], r).text == right[n] for n, _ in chosen for r in range(replicates)]
+            chances = pool.chances[number, [n for n, _ in chosen]]
+            width = z * np.sqrt((chances * (1 - chances)).sum() * replicates) / len(marks)
+            target, mean = pool.targets[agent.name, family], np.mean(marks)
+            rows.append(
+                {"agent": agent.name, "family": family, "target": 100 * target.value, "measured": 100 * mean}
+                | {"low": 100 * (mean - width), "high": 100 * (mean + width), "assumed": target.assumed}
+                | {"source": target.source}
+            )
+    return pd.DataFrame(rows)
+
+
+SETTINGS = ("private_sd", "plan_gain_good", "quality")
+
+
+def _setting(pool: Any, worlds: dict[float, World], values: Mapping[str, float]) -> World:
+    unknown = [name for name in values if name not in SETTINGS]
+    if unknown:
+        raise ValueError(f"unknown setting {unknown[0]!r} of a sweep; choose among {', '.join(SETTINGS)}")
+    spread = values.get("private_sd", pool.assumptions.private_sd)
+    if spread not in worlds:
+        worlds[spread] = rebuilt(pool, private_sd=spread)
+    changed = verdict_quality(values["quality"]) if "quality" in values else {}
+    if "plan_gain_good" in values:
+        changed["plan_gain_good"] = values["plan_gain_good"]
+    world = worlds[spread]
+    return World(world.logits, world.families, replace(world.assumptions, **changed))

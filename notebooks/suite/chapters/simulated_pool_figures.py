@@ -1,0 +1,191 @@
+"""Figures of notebook 04: what the simulated agents can do, and where coordination pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suite.results import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+MAP = "PuOr"  # purple: gain, orange: loss; told apart by colour-blind readers
+AGENT_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def calibration(frame: pd.DataFrame) -> Figure:
+    """One panel a family: each agent's measured accuracy minus the score it was to meet, with its interval."""
+    import matplotlib.pyplot as plt
+
+    families = list(dict.fromkeys(frame["family"]))
+    agents = list(dict.fromkeys(frame["agent"]))
+    fig, axes = plt.subplots(1, len(families), figsize=(11.5, 3.7), sharey=True, sharex=True, squeeze=False)
+    reach = float(max((frame["high"] - frame["target"]).max(), (frame["target"] - frame["low"]).max())) * 1.1
+    for ax, family in zip(axes[0], families, strict=True):
+        part = frame[frame["family"] == family].set_index("agent").loc[agents]
+        ax.axvline(0, color=style.BLACK, linewidth=1)
+        for row, (name, line) in enumerate(part.iterrows()):
+            colour = style.AGENT_COLOURS.get(name, style.GREY)
+            low, middle, high = (line[key] - line["target"] for key in ("low", "measured", "high"))
+            ax.plot([low, high], [row, row], color=colour, linewidth=5, alpha=0.45, solid_capstyle="butt")
+            ax.plot(
+                middle,
+                row,
+                "s" if line["assumed"] else "D",
+                markersize=7,
+                markeredgecolor=style.BLACK,
+                markeredgewidth=0.8,
+                color="white" if line["assumed"] else colour,
+            )
+            ax.text(reach * 1.5, row, f"{line['target']:.1f}", ha="right", va="center", fontsize=8, color="#333333")
+        ax.text(reach * 1.5, -0.8, "score (%)", ha="right", va="center", fontsize=8, color="#555555")
+        ax.set_title(family)
+        ax.set_xlim(-reach, reach * 1.53)
+        ax.set_xlabel("measured minus score (points)")
+        ax.grid(axis="y", visible=False)
+    axes[0][0].set_yticks(range(len(agents)), agents)
+    axes[0][0].set_ylim(len(agents) - 0.5, -1.2)
+    look = {"linestyle": "none", "markeredgecolor": style.BLACK, "markersize": 7}
+    handles = [
+        plt.Line2D([], [], color=style.GREY, linewidth=5, alpha=0.45, label="99 % interval"),
+        plt.Line2D([], [], marker="D", color=style.GREY, label="published score", **look),
+        plt.Line2D([], [], marker="s", color="white", label="assumed score (rule)", **look),
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=3)
+    return fig
+
+
+def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray], marks: Mapping[str, float]) -> Figure:
+    """Left: a Worker's chance with plan or diagnosis against its own; right: a Verifier's acceptance.
+
+    Each mapping goes from label to values over an even grid of own chances; `marks` from agent to its mean chance.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, 2, figsize=(11.5, 4.0))
+    dashes = ("-", (0, (1, 1)), (0, (5, 2)), (0, (5, 2, 1, 2)))
+    colours = (style.GREY, style.ORANGE, style.GREEN, style.BLUE)
+    for (label, values), dash, colour in zip(curves.items(), dashes, colours, strict=True):
+        axes[0].plot(np.linspace(0, 1, len(values)), values, linestyle=dash, color=colour, label=label)
+    axes[0].set_title("Plans lift even chances most")
+    axes[0].set_ylabel("chance of a right answer")
+    looks = (("-", style.BLUE), ((0, (5, 2)), style.VERMILION))
+    for (label, values), (dash, colour) in zip(accept.items(), looks, strict=True):
+        axes[1].plot(np.linspace(0, 1, len(values)), values, linestyle=dash, color=colour, label=label)
+    for place, (name, value) in enumerate(marks.items()):
+        axes[1].plot(
+            value,
+            0.02,
+            AGENT_MARKERS[place % 7],
+            color=style.AGENT_COLOURS.get(name, style.GREY),
+            markersize=7,
+            markeredgecolor="black",
+            markeredgewidth=0.5,
+            label=name,
+            clip_on=False,
+        )
+    axes[1].set_title("Who solves more, judges better")
+    axes[1].set_ylabel("chance to ACCEPT")
+    for ax in axes:
+        ax.set_xlim(0, 1)
+        ax.set_ylim(0, 1)
+        ax.set_xlabel("the agent's own chance on the question")
+    axes[0].legend(loc="lower right", fontsize=8, borderaxespad=0.2, handlelength=2.6)
+    axes[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
+    return fig
+
+
+def complementarity(spreads: Sequence[float], gaps: Mapping[str, np.ndarray], own: float) -> Figure:
+    """Best agent of each question minus best single agent (points) against the private spread, one line a family."""
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(6.4, 3.8))
+    for family, values in gaps.items():
+        ax.plot(
+            spreads,
+            values,
+            marker=style.FAMILY_MARKERS[family],
+            markersize=5,
+            color=style.FAMILY_COLOURS[family],
+            label=family,
+        )
+    ax.axvline(own, color=style.GREY, linestyle=(0, (5, 3)), linewidth=1.2)
+    ax.annotate(
+        "this pool",
+        (own, ax.get_ylim()[1]),
+        xytext=(4, -4),
+        textcoords="offset points",
+        va="top",
+        fontsize=9,
+        color="#555555",
+    )
+    ax.set_xlabel("private spread $s_p$ (logits)")
+    ax.set_ylabel("points above the best single agent")
+    ax.set_title("What a perfect choice of agent per question could add")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    return fig
+
+
+def policies(frame: pd.DataFrame) -> Figure:
+    """Gain of each policy over the best single agent with its interval, and its calls a question beside it."""
+    import matplotlib.pyplot as plt
+
+    frame = frame[frame["policy"] != "best single agent"]
+    fig, ax = plt.subplots(figsize=(8.2, 0.42 * len(frame) + 1.2))
+    rows = np.arange(len(frame))
+    colours = [
+        style.BLUE if low > 0 else style.VERMILION if high < 0 else style.GREY
+        for low, high in zip(frame["low"], frame["high"], strict=True)
+    ]
+    ax.hlines(rows, frame["low"], frame["high"], colors=colours, linewidth=3, alpha=0.6)
+    ax.scatter(frame["gain"], rows, c=colours, s=42, zorder=3)
+    right = frame["high"].max() + 0.8
+    for row, calls in zip(rows, frame["calls"], strict=True):
+        ax.text(right, row, f"{calls:.1f}", va="center", ha="left", fontsize=9)
+    ax.text(right, -0.75, "calls", va="center", ha="left", fontsize=9, color="#555555")
+    ax.axvline(0, color=style.BLACK, linewidth=1)
+    ax.set_yticks(rows, frame["policy"])
+    ax.set_ylim(len(frame) - 0.5, -1.1)
+    ax.set_xlim(right=right + 1.0)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel("points above the best single agent (95 % interval over questions)")
+    ax.set_title("Fixed policies in this pool")
+    return fig
+
+
+def phases(
+    panels: Mapping[str, np.ndarray],
+    xs: Sequence[float],
+    ys: Sequence[float],
+    *,
+    xlabel: str,
+    ylabel: str,
+    here: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
+    """One map a panel: gain in points (len(ys), len(xs)), with the line where it is 0; a star marks this pool."""
+    import matplotlib.pyplot as plt
+
+    limit = max(float(np.abs(values).max()) for values in panels.values())
+    columns = min(len(panels), 4)
+    fig, axes = plt.subplots(1, columns, figsize=(2.75 * columns + 0.8, 3.6), sharex=True, sharey=True, squeeze=False)
+    mesh: Any = None
+    for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
+        mesh = ax.pcolormesh(xs, ys, values, cmap=MAP, vmin=-limit, vmax=limit, shading="gouraud", rasterized=True)
+        steps = [step for step in (-10, -5, 5, 10) if values.min() < step < values.max()]
+        if steps:
+            ax.clabel(ax.contour(xs, ys, values, levels=steps, colors="#666666", linewidths=0.7), fmt="%+d", fontsize=8)
+        if values.min() < 0 < values.max():
+            ax.contour(xs, ys, values, levels=[0], colors="black", linewidths=2.2)
+        if here and title in here:
+            ax.plot(*here[title], "*", markersize=13, color="white", markeredgecolor="black", zorder=6)
+        ax.set_title(title, fontsize=9)
+        ax.set_xlabel(xlabel)
+        ax.grid(visible=False)
+    axes[0][0].set_ylabel(ylabel)
+    fig.colorbar(mesh, ax=axes[0].tolist(), label="points above the best single agent", shrink=0.95)
+    return fig

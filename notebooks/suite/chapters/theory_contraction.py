@@ -1,0 +1,162 @@
+"""Proposition 2 run: how much of the distance to the optimum of a quadratic one step removes, without noise.
+
+f(x) = 1/2 <x, H x>, minimised, H with mean eigenvalue 1. A step along s = sum_j w_j z_(j:lambda) changes f by
+sigma <Hx, s> + sigma^2/2 <s, H s>, in the mean by -sigma |Hx| alpha + sigma^2 beta / 2. The best step size is
+sigma* = |Hx| alpha / beta, and it removes the share
+
+    kappa |Hx|^2 / <x, H x>,   which is kappa = kappa-bar / n on H = I, of f and of |x|^2 alike,
+
+and between kappa times the smallest and kappa times the largest eigenvalue otherwise. `Quadratic.coupled(n, eps)` pairs
+the weights, one half with the other, by an off-diagonal entry eps: its eigenvalues are 1 - eps and 1 + eps, no diagonal
+scaling changes that, and eps is also what (B1), (B2) and (B3) of Definition 1 give for either half as a block.
+
+alpha and beta are those of a linear fitness. On a quadratic, candidates also differ by sigma^2 |z_j|^2 / 2, which
+selection cannot use: at sigma* it is small only where (alpha mu_eff)^2 is small against 2 n. So the best step is also
+searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.chapters.theory import exact_kappa
+from suite.chapters.theory_gain import diagonal_strategy, generation
+from suite.stats.separability import t_quantile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """H by its eigenvalues and how many weights share each; the mean eigenvalue is 1."""
+
+    eigenvalues: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.eigenvalues) != len(self.counts) or min(self.eigenvalues) <= 0:
+            raise ValueError(f"eigenvalues {self.eigenvalues}, counts {self.counts}: give one count each, positive")
+        if abs(np.dot(self.eigenvalues, self.counts) / self.n - 1) > 1e-9:
+            raise ValueError(f"eigenvalues {self.eigenvalues} do not have the mean 1; divide them by their mean")
+
+    @property
+    def n(self) -> int:
+        return sum(self.counts)
+
+    @classmethod
+    def sphere(cls, n: int) -> Quadratic:
+        """H = I: what a diagonal strategy makes of any diagonal H once it has learned the scales."""
+        return cls((1.0,), (n,))
+
+    @classmethod
+    def coupled(cls, n: int, eps: float) -> Quadratic:
+        """Unit diagonal, entry `eps` between weight i and i + n/2: eigenvalues 1 - eps and 1 + eps, n/2 of each."""
+        if n % 2 or not 0 < eps < 1:
+            raise ValueError(f"n = {n} and eps = {eps}: give an even n and 0 < eps < 1")
+        return cls((1 - eps, 1 + eps), (n // 2, n // 2))
+
+
+def log_values(
+    quadratic: Quadratic, weights: np.ndarray, lam: int, *, steps: int, chains: int, seed: int, factor: float = 1.0
+) -> np.ndarray:
+    """log f of `chains` independent runs, before and after each of `steps` steps: (steps + 1, chains).
+
+    Steps have the size `factor` sigma*. Within an eigenspace of m weights a candidate acts through its component along
+    x and its m - 1 others. Of those only the inner products between candidates count: a Wishart matrix, drawn as the
+    product of Bartlett's triangle with itself. Exact in distribution, at a cost that does not grow with n; needs m >
+    lambda.
+    """
+    if min(quadratic.counts) <= lam:
+        raise ValueError(f"counts {quadratic.counts} must exceed the population size {lam}; take a larger n")
+    rng = np.random.default_rng([seed, quadratic.n, len(quadratic.counts)])
+    eigenvalues, counts = np.array(quadratic.eigenvalues), np.array(quadratic.counts)
+    moments = exact_kappa(weights, lam, quadratic.n)
+    share = np.sqrt(np.outer(np.ones(chains), counts / quadratic.n))  # length of x within each eigenspace
+    logs, log_scale = [np.log(share**2 @ eigenvalues / 2)], np.zeros(chains)
+    for _ in range(steps):
+        sigma = factor * np.sqrt(share**2 @ eigenvalues**2) * moments.alpha / moments.beta
+        along = rng.standard_normal((len(counts), chains, lam))
+        others = np.array([_triangle(rng, m - 1, lam, chains) for m in counts])  # rows: candidates
+        squares = along**2 + np.einsum("kcij,kcij->kci", others, others)
+        change = sigma[:, None] * np.einsum("k,ck,kci->ci", eigenvalues, share, along)
+        change += sigma[:, None] ** 2 / 2 * np.einsum("k,kci->ci", eigenvalues, squares)
+        chosen = np.zeros((chains, lam))
+        np.put_along_axis(chosen, np.argsort(change, axis=1)[:, : len(weights)], weights[None], axis=1)
+        moved = share + sigma[:, None] * np.einsum("ci,kci->ck", chosen, along)
+        across = np.einsum("ci,kcij->kcj", chosen, others)
+        share = np.sqrt(moved**2 + sigma[:, None] ** 2 * np.einsum("kcj,kcj->ck", across, across))
+        length = np.sqrt((share**2).sum(axis=1))
+        share, log_scale = share / length[:, None], log_scale + np.log(length)  # f may fall below the smallest float
+        logs.append(np.log(share**2 @ eigenvalues / 2) + 2 * log_scale)
+    return np.array(logs)
+
+
+def _triangle(rng: np.random.Generator, dimensions: int, lam: int, chains: int) -> np.ndarray:
+    """(chains, lam, lam) lower triangular A with A A^T distributed as the inner products of `lam` normal vectors."""
+    triangle = np.tril(rng.standard_normal((chains, lam, lam)), -1)
+    diagonal = np.sqrt(rng.chisquare(dimensions - np.arange(lam), (chains, lam)))
+    triangle[:, np.arange(lam), np.arange(lam)] = diagonal
+    return triangle
+
+
+def removed(logs: np.ndarray) -> tuple[float, float, float]:
+    """Share of f that one step removes, (value, low, high): mean over steps and chains of 1 - f'/f, 95 % over chains.
+
+    The mean of the ratios, as the proposition takes the expectation; chains are independent of each other.
+    """
+    shares = (1 - np.exp(np.diff(logs, axis=0))).mean(axis=0)
+    half = t_quantile(len(shares)) * shares.std(ddof=1) / np.sqrt(len(shares))
+    return float(shares.mean()), float(shares.mean() - half), float(shares.mean() + half)
+
+
+def best_factor(n: int, weights: np.ndarray, lam: int, factors: Sequence[float], *, chains: int, seed: int) -> float:
+    """The factor on sigma* by which a step on the sphere removes most; every factor is tried on the same draws."""
+    sphere = Quadratic.sphere(n)
+    found = [removed(log_values(sphere, weights, lam, steps=1, chains=chains, seed=seed, factor=f))[0] for f in factors]
+    return float(factors[int(np.argmax(found))])
+
+
+def pycma_logs(scales: np.ndarray, lam: int, *, steps: int, sigma: float, seed: int) -> np.ndarray:
+    """log f of pycma's mean on f(x) = sum_i scales_i x_i^2 / 2, before and after each step: (steps + 1, 1).
+
+    Step size and covariance diagonal are its own; it starts at x = (1, ..., 1).
+    """
+    rng = np.random.default_rng([seed, len(scales), 6])
+    es = diagonal_strategy(np.ones(len(scales)), sigma, lam, rng)
+    logs = [np.log((scales * es.mean**2).sum() / 2)]
+    for _ in range(steps):
+        generation(es, lambda candidates: -(candidates**2) @ scales)
+        logs.append(np.log((scales * es.mean**2).sum() / 2))
+    return np.array(logs)[:, None]
+
+
+def mean_rate(logs: np.ndarray, first: int, last: int) -> float:
+    """Share of f that one step removes on the geometric average over the steps `first` to `last`, all chains."""
+    return float(1 - np.exp((logs[last] - logs[first]).mean() / (last - first)))
+
+
+def coupled_rates(
+    n: int, eps: Sequence[float], weights: np.ndarray, lam: int, *, steps: int, chains: int, seed: int
+) -> pd.DataFrame:
+    """`rate` of steps at sigma* (as `mean_rate`) for each coupling, 0 first; `relative` to that, 95 % within `half`.
+
+    The first third of the steps is left out: a run forgets there how far it started along either eigenspace.
+    """
+    import pandas as pd
+
+    rows = []
+    for value in (0.0, *eps):
+        quadratic = Quadratic.coupled(n, value) if value else Quadratic.sphere(n)
+        logs = log_values(quadratic, weights, lam, steps=steps, chains=chains, seed=seed)[steps // 3 :]
+        rates = 1 - np.exp((logs[-1] - logs[0]) / (len(logs) - 1))
+        rows.append((value, rates.mean(), t_quantile(chains) * rates.std(ddof=1) / np.sqrt(chains) / rates.mean()))
+    frame = pd.DataFrame(rows, columns=["eps", "rate", "half"])
+    frame["relative"] = frame["rate"] / frame["rate"][0]
+    frame["half"] = np.hypot(frame["half"], frame["half"][0]) * frame["relative"]  # of a ratio, to first order
+    frame.loc[0, "half"] = 0.0
+    return frame

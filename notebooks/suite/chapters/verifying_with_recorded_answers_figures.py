@@ -1,0 +1,182 @@
+"""Figures of notebook 17: real LLMs as verifiers, rules and coordinators, accuracy against recorded dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suite.results import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from suite.stats.intervals import Estimate
+
+UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
+LOOKS = {  # what a system is -> colour, marker
+    "one LLM": (style.BLUE, "o"),
+    "rule with a Verifier": (style.GREEN, "D"),
+    "third opinion": (style.ORANGE, "s"),
+    "vote of all": (style.PURPLE, "P"),
+    "one step, trained": (style.SKY, "^"),
+    "five turns, trained": (style.BLACK, "*"),
+    "per-question best": (style.GREY, "X"),
+}
+
+
+def verifiers(frames: Mapping[str, pd.DataFrame], assumed: tuple[np.ndarray, np.ndarray]) -> Figure:
+    """A panel a benchmark: each LLM as a Verifier, percent of wrong answers accepted (x) against right ones (y), with
+    intervals; `frames` as of `recorded_rules.acceptance`. `assumed`: the simulated pool's Verifiers, the same two for
+    accuracies from 0 to 100 %."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(frames), figsize=(4.6 * len(frames), 4.6), sharex=True, sharey=True)
+    for ax, (title, frame) in zip(axes, frames.items(), strict=True):
+        ax.plot([0, 100], [0, 100], color=style.GREY, linewidth=1, linestyle=":", label="accepts blindly")
+        ax.plot(assumed[1], assumed[0], color=style.VERMILION, linewidth=2.5, linestyle=(0, (4, 2)),
+                label="simulated pool, weak to strong")  # fmt: skip
+        x, y = frame["accepts wrong"], frame["accepts right"]
+        ax.hlines(
+            y, frame["accepts wrong low"], frame["accepts wrong high"], color=style.BLUE, linewidth=0.8, alpha=0.5
+        )
+        ax.vlines(
+            x, frame["accepts right low"], frame["accepts right high"], color=style.BLUE, linewidth=0.8, alpha=0.5
+        )
+        ax.plot(x, y, "o", color=style.BLUE, markersize=6, label="recorded LLM, 95 % intervals")
+        _beside(ax, x.to_numpy(), y.to_numpy(), frame["LLM"].tolist())
+        ax.set(title=title, xlabel="wrong answers accepted (%)", xlim=(0, 92), ylim=(40, 101))
+    axes[0].set_ylabel("right answers accepted (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def _beside(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], gap: float = 3.2, left: float = 63.0) -> None:
+    """Names in a column on the right, in the order of `y`, with thin lines to their points."""
+    order = np.argsort(-y)
+    places = y[order].astype(float)
+    for k in range(1, len(places)):
+        places[k] = min(places[k], places[k - 1] - gap)
+    places += max(0.0, 42 - places[-1])
+    for k in range(len(places) - 2, -1, -1):
+        places[k] = max(places[k], places[k + 1] + gap)
+    for place, row in zip(places, order, strict=True):
+        ax.annotate(names[row], (x[row], y[row]), xytext=(left, place), fontsize=8, va="center", bbox=UNDER,
+                    arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 3})  # fmt: skip
+
+
+def matrices(panels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
+    """Heat maps (title -> (V, W) percent): rows Verifiers, columns Workers, in the order of `names`."""
+    import matplotlib.pyplot as plt
+
+    columns = 2
+    rows = -(-len(panels) // columns)
+    fig, axes = plt.subplots(rows, columns, figsize=(12, 5.3 * rows), squeeze=False)
+    for ax, (title, values) in zip(axes.flat, panels.items(), strict=True):
+        image = ax.imshow(values, cmap="cividis", vmin=0, vmax=100)
+        ax.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
+        ax.set_yticks(range(len(names)), names, fontsize=8)
+        ax.set(title=title, xlabel="Worker", ylabel="Verifier")
+        ax.grid(visible=False)
+        for row, column in np.argwhere(np.isfinite(values)):
+            ax.text(column, row, f"{values[row, column]:.0f}", ha="center", va="center", fontsize=7,
+                    color="white" if values[row, column] < 55 else "black")  # fmt: skip
+    fig.colorbar(image, ax=axes, shrink=0.5, label="accepted (%)")
+    return fig
+
+
+def systems(panels: Mapping[str, Sequence[tuple[str, str, Estimate]]]) -> Figure:
+    """A panel a benchmark: accuracy with interval of each system (name, kind of `LOOKS`, percent)."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), sharey=True)
+    names = list(dict.fromkeys(name for rows in panels.values() for name, *_ in rows))
+    for ax, (title, rows) in zip(axes, panels.items(), strict=True):
+        for name, kind, estimate in rows:
+            colour, marker = LOOKS[kind]
+            place = names.index(name)
+            ax.hlines(place, estimate.low, estimate.high, color=colour, linewidth=4, alpha=0.4)
+            ax.plot(estimate.value, place, marker, color=colour, markersize=12 if marker == "*" else 7,
+                    markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
+        ax.set(title=title, xlabel="right answers (%)")
+        ax.grid(axis="y", visible=False)
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
+    return fig
+
+
+def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper: Mapping[int, float]) -> Figure:
+    """Above: accuracy against the turn budget (`K`, `value`, `low`, `high`, percent) of each benchmark, its best single
+    LLM drawn across; below: dollars a question (`dollars`), where they are recorded. `paper`: K -> points above K = 2,
+    drawn from each curve's own value at K = 2."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(2, len(curves), figsize=(4.2 * len(curves), 5.4), sharex=True, squeeze=False,
+                             height_ratios=(3, 2))  # fmt: skip
+    for number, (title, curve) in enumerate(curves.items()):
+        top, bottom = axes[:, number]
+        top.plot(curve["K"], curve["value"], "o-", color=style.BLACK, markersize=5, label="five turns, trained")
+        top.fill_between(curve["K"], curve["low"], curve["high"], color=style.BLACK, alpha=0.12, linewidth=0)
+        top.axhline(lines[title], color=style.BLUE, linewidth=1.3, linestyle=(0, (3, 1, 1, 1)), label="best single LLM")
+        base = float(curve.loc[curve["K"] == 2, "value"].iloc[0])
+        for place, (turns, points) in enumerate(paper.items()):
+            label = None if place else "slope of Figure 4, from K = 2"
+            style.mark_paper(top, base + points, at=turns, label=label)
+        top.set(title=title)
+        if curve["dollars"].notna().all():
+            bottom.plot(curve["K"], 1000 * curve["dollars"], "s-", color=style.VERMILION, markersize=5)
+            bottom.set_ylim(bottom=0)
+        else:
+            bottom.text(0.5, 0.5, "costs are not recorded", transform=bottom.transAxes, ha="center", color=style.GREY)
+            bottom.set(yticks=[])
+        bottom.set(xlabel="turn budget K", xticks=sorted({*curve["K"].tolist(), *paper}))
+    axes[0, 0].set_ylabel("right answers (%)")
+    axes[1, 0].set_ylabel("dollars per 1,000 questions")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
+    """A panel a benchmark: accuracy against dollars per 1,000 questions (log). First frame: `system`, `kind` (of
+    `LOOKS`), `accuracy`, `dollars`; second: the rules that no cheaper one matched in training, as a line (`accuracy`,
+    `dollars`, `verified`), those with a Verifier numbered by their row."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(panels), figsize=(6.2 * len(panels), 5.2))
+    for ax, (title, (frame, front)) in zip(axes, panels.items(), strict=True):
+        ax.plot(1000 * front["dollars"], front["accuracy"], color=style.GREEN, linewidth=1.4, zorder=1,
+                label="rules that no cheaper one matched in training")  # fmt: skip
+        checked = front[front["verified"]].assign(kind="rule with a Verifier")
+        for kind in dict.fromkeys([*checked["kind"], *frame["kind"]]):
+            part = checked if kind == "rule with a Verifier" else frame[frame["kind"] == kind]
+            colour, marker = LOOKS[kind]
+            ax.plot(1000 * part["dollars"], part["accuracy"], marker, color=colour, linestyle="none", label=kind,
+                    markersize=14 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
+        for place, rule in enumerate(front.itertuples(), start=1):
+            if rule.verified:
+                ax.annotate(str(place), (1000 * rule.dollars, rule.accuracy), xytext=(0, 7), textcoords="offset points",
+                            fontsize=8, ha="center", color=style.GREEN)  # fmt: skip
+        ax.set_xscale("log")
+        ax.margins(0.08)
+        _names(ax, frame[frame["kind"] == "one LLM"])
+        low, high = ax.get_xlim()
+        ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30) if low < tick < high]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set(title=title, xlabel="dollars per 1,000 questions (log)", ylabel="right answers (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return fig
+
+
+def _names(ax: Axes, part: pd.DataFrame) -> None:
+    """Names beside their points, those that are close together moved apart."""
+    x, y = np.log10(1000 * part["dollars"].to_numpy()), part["accuracy"].to_numpy()
+    height = np.ptp(ax.get_ylim())
+    for row, name in enumerate(part["system"]):
+        close = (np.abs(x - x[row]) < 0.25) & (np.abs(y - y[row]) < 0.05 * height)
+        shift = 6 * int((close & (y < y[row])).sum() - (close & (y > y[row])).sum())
+        ax.annotate(name, (10 ** x[row], y[row]), xytext=(6, shift), textcoords="offset points", fontsize=8,
+                    va="center", bbox=UNDER, zorder=1.5)  # fmt: skip

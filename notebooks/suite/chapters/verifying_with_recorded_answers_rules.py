@@ -1,0 +1,333 @@
+"""What recorded agreements of real LLMs are worth: as verdicts, and in rules that are fixed for all questions.
+
+A real LLM's own answer serves as its verdict: it accepts what it would have answered itself. Counted question by
+question on recorded answers:
+
+    P(accept | right), P(accept | wrong)   of each LLM as the Verifier of each other one, over answers that can be read:
+                                           where a Worker declines, any Verifier objects
+    rules   one LLM alone; "w answers, v checks, c answers where v objects"; a third opinion; a vote of all
+
+A rule is chosen on training questions and judged on test questions. Dollars are the recorded costs; a Verifier costs
+what its own answer cost.
+
+Symbols: n -> questions, L -> LLMs, V and W -> LLMs as Verifier and Worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from suite.worlds.verifying import get_pool, get_questions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What is recorded of some questions: `right` (n, L), `dollars` (n, L), `own` (n, L) what each answer states as a
+    number, -1 for nothing readable; `agents` (L,)."""
+
+    agents: tuple[str, ...]
+    right: np.ndarray
+    dollars: np.ndarray
+    own: np.ndarray
+
+    @property
+    def accepts(self) -> np.ndarray:
+        """(n, V, W): whether LLM V accepts the answer of LLM W."""
+        return (self.own[:, :, None] == self.own[:, None, :]) & (self.own >= 0)[:, :, None]
+
+    def among(self, agents: Sequence[int]) -> Record:
+        """The same questions with these LLMs alone."""
+        columns = list(agents)
+        names = tuple(self.agents[column] for column in columns)
+        return Record(names, self.right[:, columns], self.dollars[:, columns], self.own[:, columns])
+
+
+def record_of(data: Path, name: str, split: str) -> Record:
+    """The record of a benchmark's questions of one split."""
+    pool = get_pool(data, name)
+    known = [pool.known(question) for question in get_questions(data, name, split)]
+    rows = [one.place for one in known]
+    states = [list(dict.fromkeys(answer for answer in one.own if answer is not None)) for one in known]
+    own = [
+        [-1 if answer is None else there.index(answer) for answer in one.own]
+        for one, there in zip(known, states, strict=True)
+    ]
+    return Record(tuple(a.name for a in pool.agents), pool.right[rows], pool.costs[rows], np.array(own))
+
+
+def readings(record: Record) -> dict[str, float]:
+    """How far the reading of answers can be trusted: percent of answers that are `readable`, of pairs of right answers
+    that are read as `right but different`, and of pairs with the same answer that have `same but other verdict`."""
+    left, right = np.triu_indices(len(record.agents), 1)
+    same = record.accepts[:, left, right]
+    a, b = record.right[:, left] > 0.5, record.right[:, right] > 0.5
+    return {
+        "readable": 100 * (record.own >= 0).mean(),
+        "right but different": 100 * (a & b & ~same).sum() / max((a & b).sum(), 1),
+        "same but other verdict": 100 * (same & (a != b)).sum() / max(same.sum(), 1),
+    }
+
+
+def commonest(data: Path, name: str, split: str) -> pd.DataFrame:
+    """One row an LLM: the letter or number that it answers most often (`answer`), and its share of the readable ones
+    (`share`, percent)."""
+    import pandas as pd
+
+    pool = get_pool(data, name)
+    said = [pool.known(question).own for question in get_questions(data, name, split)]
+    columns = [pd.Series(column).dropna() for column in zip(*said, strict=True)]
+    rows = [(column.mode()[0], 100 * (column == column.mode()[0]).mean()) for column in columns]
+    return pd.DataFrame(rows, columns=["answer", "share"], index=[short(agent.name) for agent in pool.agents])
+
+
+def cheapest_within(points: float, front: Sequence[Rule], record: Record) -> Rule:
+    """The cheapest rule of a frontier whose accuracy in `record` is at most `points` below the best one's."""
+    shares = [100 * follow(rule, record)[0].mean() for rule in front]
+    return next(rule for rule, share in zip(front, shares, strict=True) if share >= max(shares) - points)
+
+
+# --- LLMs as verifiers ------------------------------------------------------------------------------------------------
+
+
+def acceptance(record: Record) -> pd.DataFrame:
+    """One row an LLM: `accuracy`, how often it `accepts right` and `accepts wrong` readable answers of others, and how
+    often an answer that it accepts is right (`accepted is right`), in percent with 95 % intervals over questions
+    (`... low`, `... high`); beside it what the simulated pool assumes (`assumed: right`, `assumed: wrong`)."""
+    import pandas as pd
+
+    rows = []
+    others = ~np.eye(len(record.agents), dtype=bool)
+    for agent, name in enumerate(record.agents):
+        accepts, right = record.accepts[:, agent, others[agent]], record.right[:, others[agent]] > 0.5
+        wrong = ~right & (record.own[:, others[agent]] >= 0)
+        row: dict[str, Any] = {"LLM": short(name), "accuracy": 100 * record.right[:, agent].mean()}
+        for label, of, among in (
+            ("accepts right", accepts & right, right),
+            ("accepts wrong", accepts & wrong, wrong),
+            ("accepted is right", accepts & right, accepts),
+        ):
+            row |= dict(zip((label, f"{label} low", f"{label} high"), _share(of, among), strict=True))
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    frame["assumed: right"], frame["assumed: wrong"] = assumed(frame["accuracy"].to_numpy())
+    return frame
+
+
+def _share(of: np.ndarray, among: np.ndarray) -> tuple[float, float, float]:
+    """100 sum(of) / sum(among), both (n, W), with a bootstrap over questions."""
+    part, whole = of.sum(axis=1), among.sum(axis=1)
+    generator = np.random.default_rng(0)
+    counts = generator.multinomial(len(part), np.full(len(part), 1 / len(part)), DRAWS)
+    drawn = 100 * (counts @ part) / np.maximum(counts @ whole, 1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    found = 100 * part.sum() / max(whole.sum(), 1)
+    return found, min(low, found), max(high, found)
+
+
+def pairs(record: Record, right: bool) -> np.ndarray:
+    """(V, W) percent: how often Verifier V accepts W's readable answers that are right, or wrong. NaN on the diagonal
+    (every LLM agrees with itself) and where W has no such answers."""
+    good = record.right > 0.5 if right else (record.right <= 0.5) & (record.own >= 0)
+    count = good.sum(axis=0)
+    found = 100 * (record.accepts & good[:, None, :]).sum(axis=0) / np.where(count, count, np.nan)
+    np.fill_diagonal(found, np.nan)
+    return found
+
+
+def assumed(accuracy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the simulated pool (data/pools/paper7.yaml) assumes of Verifiers of such accuracies (percent): percent of
+    right and of wrong answers that they accept."""
+    from suite.pools.calibration import read_assumptions
+    from suite.pools.config import find_config, read_config
+
+    rates = read_assumptions(read_config(find_config("paper7"))["assumptions"])
+    skill = np.asarray(accuracy, np.float64) / 100
+    return 100 * rates.accept(True, skill), 100 * rates.accept(False, skill)
+
+
+# --- fixed rules ------------------------------------------------------------------------------------------------------
+
+
+class Rule(NamedTuple):
+    """A rule for all questions: which LLM answers first, which checks, and which one answers where it objects.
+
+    `checks` -1: nobody, the first answer stands.
+    """
+
+    works: int
+    checks: int = -1
+    then: int = -1
+
+    def words(self, agents: Sequence[str]) -> str:
+        """The rule in words."""
+        if self.checks < 0:
+            return short(agents[self.works])
+        works, checks, then = (short(agents[agent]) for agent in self)
+        return f"{works} answers, {checks} checks, else {then}"
+
+
+def follow(rule: Rule, record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """(right (n,), dollars (n,)) of a rule."""
+    right, dollars = record.right[:, rule.works], record.dollars[:, rule.works]
+    if rule.checks < 0:
+        return right, dollars
+    objects = ~record.accepts[:, rule.checks, rule.works]
+    dollars = dollars + record.dollars[:, rule.checks] + np.where(objects, record.dollars[:, rule.then], 0.0)
+    return np.where(objects, record.right[:, rule.then], right), dollars
+
+
+def majority(three: Sequence[int], record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """(right, dollars) of "ask two, and a third one where they differ": the third's answer decides where it agrees with
+    either, else the first's stands."""
+    first, second, third = three
+    accepts = record.accepts
+    differ = ~accepts[:, first, second]
+    second_wins = differ & accepts[:, third, second]
+    dollars = record.dollars[:, first] + record.dollars[:, second] + np.where(differ, record.dollars[:, third], 0.0)
+    return np.where(second_wins, record.right[:, second], record.right[:, first]), dollars
+
+
+def vote(weights: np.ndarray, record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """(right, dollars) where all LLMs answer and the answer with the most weight (L,) wins, as its heaviest LLM gave
+    it."""
+    n, n_agents = record.own.shape
+    votes = np.zeros((n, record.own.max() + 1))
+    for agent in range(n_agents):
+        said = np.flatnonzero(record.own[:, agent] >= 0)
+        votes[said, record.own[said, agent]] += weights[agent]
+    for_winner = record.own == votes.argmax(axis=1)[:, None]
+    speaker = np.where(for_winner, weights, -np.inf).argmax(axis=1)
+    return record.right[np.arange(n), speaker], record.dollars.sum(axis=1)
+
+
+def log_odds(record: Record) -> np.ndarray:
+    """(L,): log of right against wrong, the weight of a vote that would be best if LLMs erred independently."""
+    share = np.clip(record.right.mean(axis=0), 0.01, 0.99)
+    return np.log(share / (1 - share))
+
+
+def rules(n_agents: int) -> list[Rule]:
+    """Every single LLM and every (works, checks, then), the last of which may be one of the first two."""
+    alone = [Rule(agent) for agent in range(n_agents)]
+    return alone + [Rule(w, v, c) for w, v, c in product(range(n_agents), repeat=3) if w != v]
+
+
+def best_rule(record: Record, checked: bool = True) -> Rule:
+    """The rule with the most right answers in `record`, the cheapest of equals; `checked`: one with a Verifier whose
+    objection can change something."""
+    options = [rule for rule in rules(len(record.agents)) if (rule.checks >= 0 and rule.then != rule.works) == checked]
+    return max(options, key=lambda rule: _merit(*follow(rule, record)))
+
+
+def best_three(record: Record) -> tuple[int, int, int]:
+    """The best two LLMs and the third that makes the best majority of `record`."""
+    n_agents = len(record.agents)
+    first, second = np.argsort(-record.right.mean(axis=0), kind="stable")[:2].tolist()
+    thirds = [agent for agent in range(n_agents) if agent not in (first, second)]
+    return max(((first, second, third) for third in thirds), key=lambda three: _merit(*majority(three, record)))
+
+
+def _merit(right: np.ndarray, dollars: np.ndarray) -> tuple[float, float]:
+    return round(float(right.mean()), 12), -float(np.nan_to_num(dollars).mean())
+
+
+def frontier(record: Record) -> list[Rule]:
+    """The rules that no cheaper one matches in `record`, cheapest first."""
+    measured = [(follow(rule, record), rule) for rule in rules(len(record.agents))]
+    best, found = -1.0, []
+    for _, share, rule in sorted((d.mean(), -right.mean(), rule) for (right, d), rule in measured):
+        if -share > best:
+            best = -share
+            found.append(rule)
+    return found
+
+
+def priced(some: Sequence[Rule], record: Record) -> pd.DataFrame:
+    """One row a rule: in words (`rule`), whether somebody checks (`verified`), `accuracy` (percent) and `dollars` a
+    question."""
+    import pandas as pd
+
+    rows = [(rule, *(part.mean() for part in follow(rule, record))) for rule in some]
+    return pd.DataFrame(
+        {
+            "rule": [rule.words(record.agents) for rule, *_ in rows],
+            "verified": [rule.checks >= 0 for rule, *_ in rows],
+            "accuracy": [100 * right for _, right, _ in rows],
+            "dollars": [dollars for *_, dollars in rows],
+        }
+    )
+
+
+class Rival(NamedTuple):
+    """What a rule for all questions achieves on test questions: `who` in words, its `kind`, `right` and `dollars`
+    (n,)."""
+
+    who: str
+    kind: str
+    right: np.ndarray
+    dollars: np.ndarray
+
+
+def rivals(train: Record, test: Record, leave_out: Sequence[str] = ()) -> dict[str, Rival]:
+    """The best rule of each kind by the training questions, on the test questions; LLMs of `leave_out` are not there.
+
+    The per-question best is no rule: it knows who is right.
+    """
+    keep = [place for place, agent in enumerate(train.agents) if agent not in leave_out]
+    a, b = train.among(keep), test.among(keep)
+    alone, checked = best_rule(a, checked=False), best_rule(a)
+    found = {
+        "best single LLM": Rival(alone.words(a.agents), "one LLM", *follow(alone, b)),
+        "rule with a Verifier": Rival(checked.words(a.agents), "rule with a Verifier", *follow(checked, b)),
+    }
+    if len(keep) > 2:
+        three = best_three(a)
+        words = ", ".join(short(a.agents[place]) for place in three)
+        found["third opinion"] = Rival(words, "third opinion", *majority(three, b))
+        found["vote of all"] = Rival(f"{len(keep)} LLMs", "vote of all", *vote(log_odds(a), b))
+    unknown = np.full(len(b.right), np.nan)
+    return found | {"per-question best": Rival("", "per-question best", b.right.max(axis=1), unknown)}
+
+
+def alone(record: Record) -> pd.DataFrame:
+    """One row an LLM: `system`, `kind`, `accuracy` (percent), `dollars` a question."""
+    import pandas as pd
+
+    names = [short(agent) for agent in record.agents]
+    right, dollars = 100 * record.right.mean(axis=0), record.dollars.mean(axis=0)
+    return pd.DataFrame({"system": names, "kind": "one LLM", "accuracy": right, "dollars": dollars})
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def short(name: str) -> str:
+    """An LLM's name without its publisher and version, to stand in a table or figure."""
+    return SHORT.get(name, name.rpartition("/")[2])
+
+
+SHORT = {
+    "WizardLM/WizardLM-13B-V1.2": "WizardLM 13B",
+    "claude-instant-v1": "Claude Instant 1",
+    "claude-v1": "Claude 1",
+    "claude-v2": "Claude 2",
+    "gpt-3.5-turbo-1106": "GPT-3.5",
+    "gpt-4-1106-preview": "GPT-4",
+    "meta/code-llama-instruct-34b-chat": "Code Llama 34B",
+    "meta/llama-2-70b-chat": "Llama 2 70B",
+    "mistralai/mistral-7b-chat": "Mistral 7B",
+    "mistralai/mixtral-8x7b-chat": "Mixtral 8x7B",
+    "mistralai/Mixtral-8x7B-Instruct-v0.1": "Mixtral 8x7B",
+    "zero-one-ai/Yi-34B-Chat": "Yi 34B",
+}

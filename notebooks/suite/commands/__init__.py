@@ -1,0 +1,1 @@
+"""The command `trinity`: thin faces over what the notebooks call too."""

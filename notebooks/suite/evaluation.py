@@ -1,0 +1,89 @@
+"""Playing trained heads on a world's questions, with the draws that every evaluation shares.
+
+Rollout r of question q has the same draws for whatever plays it: for all thetas (one a seed of a training) and for any
+turn budget. So differences are paired.
+
+Symbols: S -> thetas, n_q -> questions of the world, R -> rollouts a question, K -> turn budget.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suite.experiments import REPLICATES
+from trinity_core.training.task import FRESH
+from trinity_core.world import Plays
+
+
+def play_all(world: Any, head: Any, thetas: Any, replicates: int = REPLICATES, **settings: Any) -> Plays:
+    """Every question `replicates` times for each of `thetas` (S, n): Plays of shape (S, n_q R), question by question.
+
+    `settings` go to `world.play` (`mode`, `adapted_states`).
+    """
+    thetas = np.asarray(thetas, np.float64)
+    questions, numbers = _cells(world, replicates)
+    shape = (len(thetas), len(questions))
+    return world.play(head, thetas, np.broadcast_to(questions, shape), np.broadcast_to(numbers, shape), **settings)
+
+
+def rewards_of(plays: Plays, world: Any) -> np.ndarray:
+    """Rewards (S, n_q, R) of `play_all`'s rollouts."""
+    return plays.reward.reshape(len(plays.reward), len(world.questions), -1)
+
+
+def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
+    """The head with all weights 0, which draws agent and role evenly whatever it reads; so no text is encoded."""
+
+    def nothing(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        return np.zeros((len(nodes), world.d))
+
+    return play_all(world, head, np.zeros((1, head.size)), replicates, adapted_states=nothing)
+
+
+def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES) -> Plays:
+    """The same heads, each text replaced by the average text: they know how long the transcript is, and nothing else.
+
+    Averages are taken over all that was read in `plays` (of the same world), by the number of entries.
+    """
+    read = plays.nodes[plays.nodes >= 0]
+    states, entries = world.states(read), _entries(world, read)
+    means = np.stack([states[entries == count].mean(axis=0) for count in range(entries.max() + 1)])
+
+    def average(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        return means[np.minimum(_entries(world, nodes), len(means) - 1)]
+
+    return play_all(world, head, thetas, replicates, adapted_states=average)
+
+
+def at_turns(plays: Plays, world: Any, budgets: Any) -> np.ndarray:
+    """Rewards (len(budgets), S, n_q, R) had the rollouts been stopped after K turns, for each K of `budgets`.
+
+    A rollout that had ended by then keeps its reward; of any other the latest answer counts, as at a turn limit. Draws
+    are keyed by turn, so these are exactly the rollouts of a world whose `max_turns` is K. ValueError for a K outside
+    1 to the plays' own limit.
+    """
+    limit, found = plays.nodes.shape[-1], []
+    for budget in budgets:
+        if not 1 <= budget <= limit:
+            raise ValueError(f"a turn budget of {budget}: these rollouts have 1 to {limit} turns")
+        cut = plays.turns > budget
+        answer = world.tree.answer[plays.nodes[..., min(budget, limit - 1)]]
+        found.append(np.where(cut, answer == 0, plays.reward))
+    return np.array(found).reshape(len(found), len(plays.reward), len(world.questions), -1)
+
+
+def calls_at(plays: Plays, budgets: Any) -> np.ndarray:
+    """(len(budgets),): mean number of turns of those rollouts."""
+    return np.array([np.minimum(plays.turns, budget).mean() for budget in budgets])
+
+
+def _entries(world: Any, nodes: np.ndarray) -> np.ndarray:
+    return np.array([len(world.tree.transcripts[node].entries) for node in nodes.tolist()])
+
+
+def _cells(world: Any, replicates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Questions and replicates, both (n_q R,), as `Task.rewards` has them."""
+    count = len(world.questions)
+    return np.repeat(np.arange(count), replicates), FRESH + np.tile(np.arange(replicates), count)

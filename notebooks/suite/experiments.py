@@ -1,0 +1,214 @@
+"""Trainings as a notebook or a command asks for them: by profile, method, seed and settings, several at a time.
+
+An `Experiment` is plain data, so it can be handed to another process; each worker builds its own world once. The result
+does not depend on the number of workers: every training has its own seed and its own draws.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.profiles import get_profile
+from suite.worlds.simulated import SimulatedWorld
+from trinity_core.heads import make_head
+from trinity_core.masked_head import without
+from trinity_core.rollout import LoopSettings
+from trinity_core.training.task import Task, Whitening
+from trinity_core.training.train import PAPER_BUDGET, TrainingError, TrainingResult, train
+from trinity_core.world import Plays
+
+TRAIN_PER_FAMILY = 16
+TEST_PER_FAMILY = 24
+REPLICATES = 4  # rollouts a question in an evaluation
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One training and its evaluation. `seed` is the training's; the pool and the evaluation's draws stay the same.
+
+    `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: states are whitened;
+    `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`; `position` as in
+    `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged too;
+    `per_family`: training questions of each family; `without`: roles and agents, by name, that are never chosen.
+    """
+
+    method: str = "sep-cma-es"
+    seed: int = 1
+    budget: int = PAPER_BUDGET
+    profile: str = "offline"
+    head: str = "linear"
+    head_settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Any = None
+    sampling: str = "independent"
+    whiten: bool = False
+    transcript: str = "released"
+    max_turns: int = 5
+    position: str = "penultimate"
+    svf: str | None = None
+    checkpoints: tuple[int, ...] = ()
+    per_family: int = TRAIN_PER_FAMILY
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of an experiment: rewards (n_questions, REPLICATES) on the training and on the test questions.
+
+    `test_plays`: the rollouts behind the latter. `at`: the same pair of rewards for each checkpoint.
+    """
+
+    experiment: Experiment
+    result: TrainingResult
+    train_rewards: np.ndarray
+    test_rewards: np.ndarray
+    test_plays: Plays
+    at: Mapping[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+
+def get_world(
+    profile: str,
+    split: str,
+    transcript: str = "released",
+    max_turns: int = 5,
+    position: str = "penultimate",
+    per_family: int | None = None,
+) -> SimulatedWorld:
+    """The world of a profile's questions of one split: the first `per_family` of each family (None: what training and
+    evaluation use), the simulated pool calibrated on all of the profile's questions. Made once a process."""
+    count = per_family or (TRAIN_PER_FAMILY if split == "train" else TEST_PER_FAMILY)
+    return _world(profile, split, transcript, max_turns, position, count)
+
+
+@lru_cache(maxsize=8)
+def _world(profile: str, split: str, transcript: str, max_turns: int, position: str, count: int) -> SimulatedWorld:
+    from suite.pools import load_pool
+    from suite.questions import FAMILIES, load_questions
+
+    size = get_profile(profile)
+    every = load_questions(per_family=size.per_family)
+    questions = [q for family in FAMILIES for q in _first(every, family, split, count)]
+    encoder = get_encoder(profile, position)
+    pool = load_pool("paper7", questions=every)
+    return SimulatedWorld(questions, pool, encoder, LoopSettings(transcript=transcript, max_turns=max_turns))
+
+
+def _first(questions: Sequence[Any], family: str, split: str, count: int) -> list[Any]:
+    return [q for q in questions if (q.family, q.split) == (family, split)][:count]
+
+
+def make_task(experiment: Experiment) -> Task:
+    """The task of an experiment, on this process's world."""
+    e = experiment
+    world = get_world(e.profile, "train", e.transcript, e.max_turns, e.position, e.per_family)
+    transform = Whitening.fit(first_states(world)) if e.whiten else None
+    head = make_head(e.head, world.n_agents, world.d, **e.head_settings)
+    if e.without:
+        head = without(head, e.without, [agent.name for agent in world.pool.agents])
+    return Task(world, head, e.sampling, transform, svf_encoder(e.profile, e.position, e.svf) if e.svf else None)
+
+
+@lru_cache(maxsize=4)
+def get_encoder(profile: str, position: str = "penultimate") -> Any:
+    """The one encoder of these settings in this process: its model is loaded once."""
+    from trinity_core.encoder import load_encoder
+
+    return load_encoder(get_profile(profile).encoder, position=position)
+
+
+@lru_cache(maxsize=2)
+def svf_encoder(profile: str, position: str, rule: str) -> Any:
+    """The one `SvfEncoder` of this process: what lies below the adapted block is kept in it."""
+    from trinity_core.svf_encoder import SvfEncoder
+
+    return SvfEncoder(get_encoder(profile, position), rule)
+
+
+def first_states(world: SimulatedWorld) -> np.ndarray:
+    """States (n, d) of every question alone and followed by each of its answers: what whitening is fitted on."""
+    roots = np.arange(len(world.questions))
+    answers = [1 + len(world.pool.known(question).says.wrong) for question in world.questions]
+    parents = np.repeat(roots, answers)
+    said = np.concatenate([np.arange(count) for count in answers])
+    return world.states(np.concatenate([roots, world.tree.child(parents, said)]))
+
+
+def run_experiment(experiment: Experiment, log: str | Path | None = None, progress: Any = None) -> Trained:
+    """Trains and evaluates one experiment in this process."""
+    e, task = experiment, make_task(experiment)
+    result = train(
+        e.method,
+        task,
+        e.budget,
+        e.seed,
+        settings=e.settings,
+        log=log,
+        progress=progress,
+        checkpoints=e.checkpoints,
+    )
+    test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
+
+    def rewards(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return task.rewards(theta, REPLICATES), task.rewards(theta, REPLICATES, test)
+
+    at = {budget: rewards(theta) for budget, theta in result.checkpoints.items()}
+    plays = task.judge(result.theta, REPLICATES, test)
+    return Trained(e, result, task.rewards(result.theta, REPLICATES), plays.reward.reshape(-1, REPLICATES), plays, at)
+
+
+def run_experiments(experiments: Sequence[Experiment], workers: int | None = None) -> list[Trained]:
+    """All of them, in the order given, in `workers` processes (None: one a core, at most 8), with a progress bar."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    from tqdm import tqdm
+
+    count = min(workers or min(len(os.sched_getaffinity(0)), 8), len(experiments))
+    if count <= 1:
+        return [run_experiment(e) for e in tqdm(experiments, desc="trainings", leave=False)]
+    longest = sorted(range(len(experiments)), key=lambda place: -experiments[place].budget)
+    done: dict[int, Trained] = {}
+    # Spawned, not forked: the parent may hold torch's threads. One thread each: the cores are shared by the processes.
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin_worker) as executor:
+        futures = {executor.submit(run_experiment, experiments[place]): place for place in longest}
+        try:
+            for future in tqdm(as_completed(futures), total=len(futures), desc="trainings", leave=False):
+                done[futures[future]] = future.result()
+        except BrokenProcessPool:
+            raise TrainingError(
+                f"one of {count} processes ended in its training: killed, or out of memory; "
+                "start again with room for it, or with fewer workers"
+            ) from None
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [done[place] for place in range(len(experiments))]
+
+
+def _begin_worker() -> None:
+    """One thread for the arithmetic, and an end with the parent: a killed notebook leaves nothing running."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def seeds_of(experiment: Experiment, seeds: int) -> list[Experiment]:
+    """The same experiment with the seeds 1 to `seeds`."""
+    return [replace(experiment, seed=seed) for seed in range(1, seeds + 1)]

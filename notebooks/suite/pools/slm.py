@@ -1,0 +1,162 @@
+"""A real local language model that answers: the packaged SmolLM2, or any model that `trinity_core.slm` finds.
+
+Needs no key and no network. Text is greedy (temperature 0, the default) or sampled with the draw keyed by everything
+that names the call, by the Gumbel-max rule: argmax of logits/T + g, g ~ Gumbel(0, 1), is a draw from softmax(logits/T).
+So a reply is a function of (weights, messages, parameters, replicate) alone, whatever was asked before or beside it.
+Calls are made one after another in a thread of their own; answers are kept on disk like any other pool's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from suite.pools.cache import AnswerCache, Flight, answer_key
+from suite.pools.config import check_keys, number, read_agents
+from trinity_core.pool import Agent, PoolError, check_agent, on_pool_loop
+from trinity_core.types import Message
+
+DEFAULTS = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 96}
+_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="trinity-slm")
+
+
+def build(config: dict[str, Any], *, questions: Any = None, **settings: Any) -> SlmPool:
+    """The pool of a configuration file of kind `slm`. `cache`: another folder for the answers. `questions` is not used:
+    a real model reads the prompt alone."""
+    check_keys(config, "the file", known=("description", "agents"), required=("agents",))
+    check_keys(settings, "load_pool", known=("cache", "questions"))
+    return SlmPool(read_agents(config["agents"]), **settings)
+
+
+def read_parameters(parameters: dict[str, Any], where: str) -> dict[str, Any]:
+    """The parameters with their defaults; PoolError names one that a local model does not take."""
+    check_keys(parameters, where, known=tuple(DEFAULTS))
+    filled = DEFAULTS | parameters
+    number(filled["temperature"], f"{where}: temperature")
+    number(filled["max_tokens"], f"{where}: max_tokens", least=1, whole=True)
+    if not 0 < number(filled["top_p"], f"{where}: top_p") <= 1:
+        raise PoolError(f"{where}: top_p is {filled['top_p']}; give a number in (0, 1]")
+    return filled
+
+
+class SlmPool:
+    """Agents that are local models; two agents may be one model with other parameters."""
+
+    def __init__(self, agents: tuple[Agent, ...], cache: str | Path | None = None) -> None:
+        self.agents = agents
+        self.cache = AnswerCache.at(cache)
+        for agent in agents:
+            read_parameters(agent.parameters, f"agent {agent.name}")
+
+    async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
+        """The agent's reply; a prompt that does not fit the model is a failed call."""
+        chosen = check_agent(self, agent)
+        return await on_pool_loop(answer(chosen.model, messages, chosen.parameters, replicate, self.cache))
+
+
+async def answer(
+    model: str,
+    messages: list[dict[str, str]],
+    parameters: dict[str, Any],
+    replicate: int,
+    cache: AnswerCache | None = None,
+) -> Message:
+    """The model's reply, from disk where it was given before. Runs on the pool's loop and does not block it."""
+    filled = read_parameters(parameters, f"model {model}")
+    cache = cache or AnswerCache.at()
+    content_hash = await in_thread(source_hash, model)
+    key = answer_key(f"slm/{model}", messages, filled, replicate, weights=content_hash)
+
+    async def produce(flight: Flight) -> Message:
+        flight.sent = True
+        try:
+            message = await in_thread(generate, model, messages, filled, key)
+        finally:
+            flight.sent = False
+        if message.finish != "error":
+            cache.put(key, message, model=f"slm/{model}", served=content_hash[:16])
+        return message
+
+    return await cache.fetch(key, produce)
+
+
+async def in_thread(function: Any, *arguments: Any) -> Any:
+    """Runs a function in the models' own thread."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, function, *arguments)
+
+
+@functools.cache
+def source_hash(name: str) -> str:
+    """The hash of a model's weights; PoolError where there is no such model."""
+    from trinity_core.slm import find_model
+
+    try:
+        return find_model(name).content_hash
+    except (ValueError, FileNotFoundError) as error:
+        raise PoolError(str(error)) from None
+
+
+@functools.lru_cache(maxsize=1)  # one model in memory at a time
+def load(name: str) -> tuple[Any, Any]:
+    """(tokenizer, model with its language-model head, float32, evaluation mode)."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from trinity_core.slm import find_model, load_tokenizer, quiet_transformers
+
+    source = find_model(name)
+    with quiet_transformers():
+        model = AutoModelForCausalLM.from_pretrained(source.folder, dtype=torch.float32, local_files_only=True)
+        return load_tokenizer(source), model.eval().requires_grad_(False)
+
+
+def generate(name: str, messages: list[dict[str, str]], parameters: dict[str, Any], key: str) -> Message:
+    """One reply of the model, sampled (temperature > 0) with a generator seeded by `key`."""
+    import numpy as np
+    import torch
+    from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
+
+    from trinity_core.slm import quiet_transformers
+
+    tokenizer, model = load(name)
+    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+    length = int(prompt["input_ids"].shape[1])
+    limit = model.config.max_position_embeddings
+    if length + parameters["max_tokens"] > limit:
+        wanted = parameters["max_tokens"]
+        error = f"PromptTooLong: {length} prompt tokens and {wanted} for the reply; {name} has {limit}"
+        return Message("", length, 0, 0.0, "error", error=error)
+    temperature = parameters["temperature"]
+    draws = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:16], "little"))
+
+    class Gumbel(LogitsProcessor):
+        """Turns the greedy choice into a draw."""
+
+        def __call__(self, input_ids: Any, scores: Any) -> Any:
+            scores = scores / temperature
+            if parameters["top_p"] < 1:
+                scores = TopPLogitsWarper(parameters["top_p"])(input_ids, scores)
+            return scores + torch.from_numpy(draws.gumbel(size=tuple(scores.shape))).to(scores.dtype)
+
+    end = [token for token in {tokenizer.eos_token_id, model.config.eos_token_id} if isinstance(token, int)]
+    settings = GenerationConfig(
+        max_new_tokens=parameters["max_tokens"], do_sample=False, eos_token_id=end, pad_token_id=tokenizer.eos_token_id
+    )
+    processors = LogitsProcessorList([Gumbel()] if temperature > 0 else [])
+    threads = torch.get_num_threads()
+    # One token at a time is bound by memory: more threads mostly wait for each other (4 times the processor time on a
+    # busy machine), and with one the text does not depend on how many there are.
+    torch.set_num_threads(1)
+    try:
+        with torch.inference_mode(), quiet_transformers():
+            output = model.generate(**prompt, generation_config=settings, logits_processor=processors)
+    finally:
+        torch.set_num_threads(threads)
+    reply = output[0, length:].tolist()
+    ended = bool(reply) and reply[-1] in end
+    text = tokenizer.decode(reply, skip_special_tokens=True).strip()
+    return Message(text, length, len(reply), 0.0, "stop" if ended else "length")

@@ -1,0 +1,223 @@
+"""What simulated agents say: a small closed set of real texts a question.
+
+One right solution, one or two plausible wrong ones, a concrete and a general plan, and a few verdicts. The words
+around an answer depend on the question only: not on the agent (a coordinator must not read names off the wording), nor
+on whether the answer is right (it must not read that off either). The draw picks what is said (see `simulated`).
+
+Every text obeys the roles' contracts and is read by the real checkers. A wrong value is the slip a person would make:
+off by one, a fraction upside down, another letter, another name of the question; wrong code comes from the question's
+`meta["wrong"]`. Lines are 8 to 20 tokens long, since each new line is encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from suite.questions.wordlists import COMPASS, DAYS, NAMES, WORDS
+from trinity_core.draws import uniforms
+from trinity_core.pool import PoolError
+from trinity_core.roles import condense
+from trinity_core.types import Message, Question
+
+PLAYED = ("math", "choice", "text", "code")
+UNDECIDED = "cannot be determined"
+OPPOSITES = (("yes", "no"), ("true", "false"), ("knight", "knave"))
+OBJECTS = ("bean", "button", "coin", "key", "ring", "shell", "stone")
+RELATIONS = (
+    "grandmother", "grandfather", "uncle", "aunt", "niece", "nephew", "cousin", "grandson", "granddaughter",
+    "father-in-law", "mother-in-law", "son-in-law", "daughter-in-law",
+)  # fmt: skip
+
+WORK = {
+    "math": ("Put the values in and work it out.", "Set it up, simplify, read off the value."),
+    "choice": ("Compare the options with what is asked.", "Rule the options out one by one."),
+    "text": ("Go through the statements in order.", "Take the facts one after another."),
+    "code": ("Here is the function as asked.", "A direct solution in one function."),
+}
+CONCRETE = {  # {a} and {b}: numbers or words of the question itself
+    "math": (
+        "Link {a} and {b} in one equation, solve it, check the value.",
+        "Name the unknown, relate it to {a} and {b}, then solve.",
+    ),
+    "choice": (
+        "Recall what {a} means, then test each option against {b}.",
+        "Pin down {a} first, then find the option that fits {b}.",
+    ),
+    "text": (
+        "Make a table of {a} and {b}, then enter each statement.",
+        "Start from {a} and apply each statement in turn to {b}.",
+    ),
+    "code": (
+        "Loop once, treat {a} apart from {b}, try an empty input.",
+        "Fix {a} on small inputs, handle {b} and the edge cases.",
+    ),
+}
+GENERAL = (
+    "Read the question again and think before answering.",
+    "Find a good way to do this and mind the details.",
+)
+ACCEPT = ("Checked it another way and the result is the same.", "Each step holds and the question is answered.")
+REVISE = ("This does not look right yet; do it again.", "I do not get the same result; work it out again.")
+DIAGNOSIS = {
+    "math": "The step after {a} is off; redo it from {b}.",
+    "choice": "The chosen option does not fit {a}; look at {b} again.",
+    "text": "The part about {a} is not applied; redo it from {b}.",
+    "code": "It fails on a small case; see how it treats {a} and {b}.",
+}
+DULL_WORDS = """
+about after again answer asked before being between choose could does each exactly exercise following from
+function give given have here into list many most much must names need other option over please question
+return returns same show single solve some such take tell than that their them then there these they this
+those thus two under using what when where which while whose with word words work would write your first last
+number numbers
+"""
+DULL = frozenset(DULL_WORDS.split())  # never worth pointing at
+
+
+@dataclass(frozen=True)
+class Sayings:
+    """The closed set of one question: whole messages, as the roles' contracts want them.
+
+    `plans[good][to_verifier]`: the general (0) or concrete (1) plan that names the Worker (0) or the Verifier (1) next.
+    """
+
+    right: str
+    wrong: tuple[str, ...]
+    plans: tuple[tuple[str, str], tuple[str, str]]
+    accept: str
+    revise: str
+    diagnosis: str
+
+
+def kept(text: str) -> str:
+    """What a transcript keeps of a Worker's text (O_k)."""
+    return condense("worker", Message(text, None, None, None, "stop"))
+
+
+def sayings(question: Question) -> Sayings:
+    """All that is ever said about a question. PoolError names a question that cannot be played."""
+    if question.kind not in PLAYED:
+        raise PoolError(
+            f"question {question.id} is of kind {question.kind!r}: the simulated pool answers only "
+            f"{', '.join(PLAYED)}, which a checker can judge; leave it out"
+        )
+    if not question.reference.strip():
+        raise PoolError(f"question {question.id} has no reference, so its right answer cannot be said; leave it out")
+    order = uniforms(8, "sayings", question.id)
+    pick = (order[:6] * 2).astype(int)
+    a, b = landmarks(question)
+    work = WORK[question.kind][pick[0]]
+    plans = (GENERAL[pick[1]], CONCRETE[question.kind][pick[2]].format(a=a, b=b))
+    fault = DIAGNOSIS[question.kind].format(a=a, b=b)
+    return Sayings(
+        right=solution(question, work, question.reference),
+        wrong=tuple(solution(question, work, slip) for slip in slips(question)),
+        plans=tuple(tuple(f"PLAN: {plan}\nNEXT: {role}" for role in ("WORKER", "VERIFIER")) for plan in plans),
+        accept=f"{ACCEPT[pick[3]]}\nVERDICT: ACCEPT",
+        revise=f"{REVISE[pick[4]]}\nVERDICT: REVISE",
+        diagnosis=f"{fault}\nVERDICT: REVISE",
+    )
+
+
+def solution(question: Question, work: str, answer: str) -> str:
+    """A Worker's message: one line of work, then the answer as the contract wants it."""
+    if question.kind == "code":
+        return f"{work}\n```python\n{answer.strip()}\n```"
+    return f"{work}\nAnswer: {answer}"
+
+
+def landmarks(question: Question) -> tuple[str, str]:
+    """Two things of the question that a plan or a diagnosis can point at: numbers (math), else longer words."""
+    numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", question.bare) if question.kind == "math" else []
+    words = [w for w in re.findall(r"[A-Za-z]{4,}", question.bare) if w.lower() not in DULL]
+    words = numbers + sorted(dict.fromkeys(words), key=lambda w: (-len(w), w))
+    words += ["the first fact", "the rest"]
+    return words[0], next(word for word in words[1:] if word != words[0])
+
+
+def slips(question: Question) -> list[str]:
+    """One or two wrong answers, in an order keyed by the question; few, so that transcripts repeat."""
+    if question.kind == "code":
+        found = list(question.meta.get("wrong") or [_empty_body(question)])
+    elif question.kind == "choice":
+        letters = "ABCDEFGHIJ"[: len(question.meta.get("options") or "ABCD")]
+        found = [letter for letter in letters if letter != question.reference]
+    else:
+        found = number_slips(question.reference) or (
+            expression_slips(question.reference) if question.kind == "math" else text_slips(question)
+        )
+    found = list(dict.fromkeys(found))
+    keys = [float(uniforms(1, "slip", question.id, number)[0]) for number in range(len(found))]
+    return [slip for _, slip in sorted(zip(keys, found, strict=True))][:2]
+
+
+def number_slips(reference: str) -> list[str]:
+    """Common slips of an integer, decimal, percentage, fraction or time; [] where the reference is none of these."""
+    if match := re.fullmatch(r"(-?\d+)/(\d+)", reference):
+        top, bottom = int(match[1]), int(match[2])
+        tries = [(bottom, top), (top + 1, bottom), (top, bottom + 1), (bottom - top, bottom)]
+        values = [(t, b) for t, b in tries if b > 0 and t > 0 and Fraction(t, b) != Fraction(top, bottom)]
+        return list(dict.fromkeys(f"{t}/{b}" for t, b in values))
+    if match := re.fullmatch(r"(\d\d):(\d\d)", reference):
+        minutes = int(match[1]) * 60 + int(match[2])
+        return [f"{m // 60:02d}:{m % 60:02d}" for m in ((minutes + d) % 1440 for d in (-60, 60, 10, -10))]
+    if match := re.fullmatch(r"(-?\d+)(\.\d+)?(%?)", reference):
+        whole, part, unit = int(match[1]), match[2] or "", match[3]
+        steps = [whole + 1, whole - 1, 2 * whole, -whole, whole + 10, whole + 2]
+        if unit and not part and 0 < whole < 100:
+            steps = [100 - whole, whole + 1, whole - 5, whole + 10]
+        signed = [n for n in steps if n != whole and (n > 0 or whole <= 0 or (n == 0 and whole == 1))]
+        return [f"{n}{part}{unit}" for n in dict.fromkeys(signed)][:4]
+    return []
+
+
+def expression_slips(reference: str) -> list[str]:
+    """Slips of any other mathematical reference: off by one, doubled, sign lost."""
+    return [f"{reference} + 1", f"2({reference})", f"-({reference}) - 1"]
+
+
+def text_slips(question: Question) -> list[str]:
+    """Other values of the reference's kind, those that the question itself names before all."""
+    reference = question.reference
+    for pair in OPPOSITES:
+        if reference in pair:
+            return [pair[1 - pair.index(reference)], UNDECIDED]
+    for ring in (DAYS, COMPASS):
+        if reference in ring:
+            place = ring.index(reference)
+            return [ring[(place + step) % len(ring)] for step in (1, -1, 2)]
+    if reference in RELATIONS:
+        place = RELATIONS.index(reference)
+        return [RELATIONS[(place + step) % len(RELATIONS)] for step in (1, -1, 2)]
+    for group in (NAMES, OBJECTS, WORDS):
+        if reference in group:
+            named = [w for w in dict.fromkeys(re.findall(r"\w+", question.bare)) if w in group and w != reference]
+            if named:
+                return named
+    return letter_slips(reference)
+
+
+def letter_slips(word: str) -> list[str]:
+    """Slips of copying: a neighbouring letter of the alphabet, two letters swapped, one lost; then no answer at all."""
+    if len(word) == 1 and word.isalpha():
+        shifted = [chr((ord(word.lower()) - 97 + step) % 26 + 97) for step in (1, -1, 4)]
+        return [letter for letter in shifted if letter != word.lower()]
+    swapped = [word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)]
+    changed = [w for w in (*swapped[1:3], word[:-1]) if w.strip() and w.casefold() != word.casefold()]
+    return [*dict.fromkeys(changed), UNDECIDED][:3]
+
+
+def _empty_body(question: Question) -> str:
+    """A function that returns nothing: the slip of code whose question brings none of its own."""
+    name = question.meta.get("entry_point") or "solve"
+    return f"def {name}(*arguments):\n    pass\n"
+
+
+def spread(first: float, count: int) -> Sequence[float]:
+    """Cumulated shares of `count` wrong answers: the first has `first`, the others the rest in equal parts."""
+    if count == 1:
+        return (1.0,)
+    return tuple(first + (1 - first) * k / (count - 1) for k in range(count))

@@ -1,0 +1,1 @@
+"""Choosing an LLM per question from recorded scores."""

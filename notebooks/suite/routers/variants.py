@@ -1,0 +1,159 @@
+"""Better than the anchor: routers of fewer than 20,000 trained numbers, told apart on training questions alone.
+
+A variant says which hidden states are read (layers and positions, side by side), what is maximised and how much large
+weights cost. `judge` scores it in distribution (five folds of the training questions) and on benchmarks left out of its
+training; the mean of both decides, and neither reads a test file.
+All are linear in the states: one matrix and a bias, L (d + 1) trained numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from suite.routers.full_information import LinearRouter, fit_all
+from suite.stats.intervals import Estimate, mean_interval
+from suite.worlds.routing import RoutingData
+
+LIMIT = 20_000  # trained numbers, the paper's
+FOLDS = 5
+
+Reading = tuple[tuple[int, str], ...]  # (layer, position) pairs whose states stand side by side
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`reading`, and `objective` and `penalty` as in `full_information.fit`."""
+
+    reading: Reading
+    objective: str = "expected reward"
+    penalty: float = 1e-3
+
+    @property
+    def name(self) -> str:
+        """As in "penultimate 15+30; expected reward, 0.001"."""
+        return f"{name_of(self.reading)}; {self.objective}, {self.penalty:g}"
+
+
+def name_of(reading: Reading) -> str:
+    """A reading in words."""
+    places: dict[str, list[str]] = {}
+    for layer, position in reading:
+        places.setdefault(position, []).append(str(layer))
+    return " + ".join(f"{position} {'+'.join(layers)}" for position, layers in places.items())
+
+
+def candidates(layers: tuple[int, ...], positions: tuple[str, ...], middle: int) -> list[Variant]:
+    """What is tried: every layer and position alone; two ways of putting several side by side; at layer `middle` other
+    objectives, and penalties on both sides of the best."""
+    token, last = positions[0], layers[-1]
+    single = [((layer, position),) for position in positions for layer in layers]
+    several: list[Reading] = [((middle, token), (middle, "mean")), ((middle, token), (last, token))]
+    own = ((middle, token),)
+    others = [
+        Variant(reading, penalty=penalty) for reading in (own, several[0]) for penalty in (3e-3, 3e-4, 1e-4, 3e-5)
+    ]
+    others += [Variant(own, "likelihood"), Variant(own, "regression", 0.2)]
+    return [*(Variant(reading) for reading in [*single, *several]), *others]
+
+
+def states_of(grid: Mapping[tuple[int, str], np.ndarray], reading: Reading) -> np.ndarray:
+    """(n, d): the reading's states side by side; `grid` has (n, d) for each (layer, position)."""
+    return np.concatenate([np.asarray(grid[place], np.float64) for place in reading], axis=1)
+
+
+def train(variant: Variant, data: RoutingData) -> LinearRouter:
+    """The variant's router on these questions, read as the variant reads. ValueError beyond LIMIT trained numbers."""
+    return _train_all(variant, data, data.weights[None])[0]
+
+
+def _train_all(variant: Variant, data: RoutingData, weights: np.ndarray) -> list[LinearRouter]:
+    size = len(data.agents) * (data.states.shape[1] + 1)
+    if size >= LIMIT:
+        raise ValueError(f"{variant.name}: {size:,} trained numbers; stay below {LIMIT:,}")
+    return fit_all(data.states, data.right, weights, objective=variant.objective, penalty=variant.penalty)
+
+
+def folds(data: RoutingData, seed: int) -> np.ndarray:
+    """(n,) int: the fold of each question, every benchmark spread over all."""
+    draws, fold = np.random.default_rng([seed, 5]), np.empty(len(data.questions), int)
+    for name in dict.fromkeys(data.families.tolist()):
+        members = draws.permutation(np.flatnonzero(data.families == name))
+        fold[members] = np.arange(len(members)) % FOLDS
+    return fold
+
+
+def held_out(variant: Variant, data: RoutingData, *groups: np.ndarray) -> list[np.ndarray]:
+    """For each grouping (n,) of the questions the agents (n,) chosen by routers trained without a question's own group.
+
+    Folds give cross-validation, benchmarks say what becomes of unseen ones. All routers are trained in step.
+    """
+    left_out = [(place, held) for place, group in enumerate(groups) for held in np.unique(group)]
+    weights, chosen = np.zeros((len(left_out), len(data.questions))), [np.empty(len(g), int) for g in groups]
+    for row, (place, held) in zip(weights, left_out, strict=True):
+        rest = groups[place] != held
+        row[rest] = data.take(rest).weights
+    for router, (place, held) in zip(_train_all(variant, data, weights), left_out, strict=True):
+        own = groups[place] == held
+        chosen[place][own] = router.choose(data.states[own])
+    return chosen
+
+
+def within_benchmarks(variant: Variant, data: RoutingData, seed: int) -> np.ndarray:
+    """(n,): the agent that each question gets from a router trained on the other folds of its own benchmark alone.
+
+    On test files this is no contender, since it learns from their scores: it shows how much there is to learn.
+    """
+    chosen, fold = np.empty(len(data.questions), int), folds(data, seed)
+    for name in np.unique(data.families):
+        rows = data.families == name
+        (chosen[rows],) = held_out(variant, data.take(rows), fold[rows])
+    return chosen
+
+
+def with_constant(states: np.ndarray) -> np.ndarray:
+    """(n, d + 1): a column that is the states' root mean square beside them, so that a head without bias has one."""
+    return np.hstack([states, np.full((len(states), 1), np.sqrt((states**2).mean()))])
+
+
+@dataclass(frozen=True, eq=False)
+class Grids:
+    """Training and test questions with every state that a variant may read, (layer, position) -> (n, d)."""
+
+    train: RoutingData
+    test: RoutingData
+    first: Mapping[tuple[int, str], np.ndarray]
+    second: Mapping[tuple[int, str], np.ndarray]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A variant's choices in cross-validation (n,), on unseen benchmarks (n,) and on the test questions (n_test,), and
+    the mean of each over benchmarks: panel -> `Estimate`."""
+
+    variant: Variant
+    parameters: int
+    validated: np.ndarray
+    unseen: np.ndarray
+    test: np.ndarray
+    estimates: Mapping[str, Estimate]
+
+
+def judge(grids: Grids, variant: Variant) -> Judged:
+    """Everything about one variant. The test questions play no part in the choice between variants."""
+    data = grids.train.with_states(states_of(grids.first, variant.reading))
+    router = train(variant, data)
+    validated, unseen = held_out(variant, data, folds(data, grids.seed), data.families)
+    panels = {
+        "cross-validation": (data, validated),
+        "unseen benchmark": (data, unseen),
+        "test": (grids.test, router.choose(states_of(grids.second, variant.reading))),
+    }
+    estimates = {
+        name: mean_interval(asked.right[np.arange(len(chosen)), chosen][None], asked.families)
+        for name, (asked, chosen) in panels.items()
+    }
+    return Judged(variant, router.parameters, *(chosen for _, chosen in panels.values()), estimates)

@@ -1,0 +1,189 @@
+"""The sandbox for code that models wrote: bubblewrap and a filter of system calls.
+
+Bubblewrap gives no network, the system's libraries and the interpreter read-only and nothing else of the disk, an own
+small /tmp, own process, IPC and host name spaces, no environment, no capability, another user. The filter refuses new
+processes, sockets (a virtual machine's vsock belongs to no network name space) and memory that no limit counts (memfd,
+System V segments): so one process is all there is, and its own limits bound what the code can hold.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import json
+import os
+import platform
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.sandbox.child import decode
+from suite.sandbox.process import ENVIRONMENT, Limits, Run, interpreter
+from trinity_core import paths
+
+# Refused system calls: number on x86-64, on 64-bit ARM (None: no such call there).
+REFUSED = {
+    "fork": (57, None), "vfork": (58, None), "ptrace": (101, 117), "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271), "socket": (41, 198), "memfd_create": (319, 279), "memfd_secret": (447, 447),
+    "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
+    "chroot": (161, 51), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
+    "mount_setattr": (442, 442), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "open_by_handle_at": (304, 265),
+    "init_module": (175, 105), "finit_module": (313, 273), "kexec_load": (246, 104),
+}  # fmt: skip
+ARCHITECTURES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}  # column, audit name, clone
+CLONE3, CLONE_THREAD, X32 = 435, 0x10000, 0x40000000
+LOOK = """
+import os, sys
+def look():
+    import typing, _ctypes, encodings.idna  # the library can be read after leaving root
+    try:
+        os.fork()
+    except OSError as error:
+        forks = False
+    else:
+        forks = True
+    return {"uid": os.getuid(), "python": sys.version, "forks": forks, "parent": os.getppid()}
+"""
+
+
+@dataclass(frozen=True)
+class Bubblewrap:
+    """A bubblewrap that works here. `way`: "root" (starts as root, the child becomes another user) or "user" (a user
+    name space does)."""
+
+    path: str
+    way: str
+
+    @property
+    def drops_root(self) -> bool:
+        return self.way == "root"
+
+    @functools.cached_property
+    def version(self) -> tuple[int, ...]:
+        said = subprocess.run([self.path, "--version"], capture_output=True, text=True, timeout=10, check=False, env={})
+        found = re.search(r"(\d+)\.(\d+)", said.stdout)
+        return tuple(map(int, found.groups())) if found else (0, 0)
+
+    def command(self, limits: Limits) -> list[str]:
+        """The command in front of the interpreter's, without the filter."""
+        command = [self.path, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+        command += ["--unshare-cgroup-try", "--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv"]
+        for name, value in ENVIRONMENT.items():
+            command += ["--setenv", name, value]
+        command += [*_file_system(), "--proc", "/proc", "--remount-ro", "/proc"]
+        command += ["--dev", "/dev", "--remount-ro", "/dev"]
+        if self.version >= (0, 7):
+            command += ["--perms", "1777", "--size", str(limits.disk << 20), "--tmpfs", "/tmp"]
+        else:  # it cannot limit a tmpfs: none to write into, then
+            command += ["--tmpfs", "/tmp", "--remount-ro", "/tmp"]
+        command += ["--remount-ro", "/", "--chdir", "/tmp", "--cap-drop", "ALL"]
+        if self.drops_root:
+            return [*command, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        return [*command, "--unshare-user", "--uid", "64000", "--gid", "64000"]
+
+
+def _file_system() -> list[str]:
+    """What of the disk is seen: libraries and interpreter; the repository, the home and the cache never.
+
+    Those three are covered where they lie below what is shown (a repository at /usr/src). An interpreter kept in the
+    home folder is shown without the rest of it.
+    """
+    arguments, shown, covered = [], [Path("/usr")], []
+    for folder in ("/lib", "/lib32", "/lib64", "/libx32"):
+        if os.path.islink(folder):
+            arguments += ["--symlink", os.readlink(folder), folder]
+        elif os.path.isdir(folder):
+            shown.append(Path(folder))
+    system = tuple(shown)
+    secrets = [folder.resolve() for folder in (paths.ROOT, Path.home(), paths.cache_dir())]
+    for folder in dict.fromkeys((Path(sys.base_prefix).resolve(), interpreter().parent.parent)):
+        hidden = any(folder.is_relative_to(secret) for secret in secrets)
+        if hidden or not any(folder.is_relative_to(other) for other in system):
+            shown.append(folder)
+            for parent in reversed(folder.parents[:-1]):  # else made as closed as the home folder itself
+                arguments += ["--dir", str(parent)]
+    for folder in shown:
+        arguments += ["--ro-bind", str(folder), str(folder)]
+        for secret in secrets:
+            if secret != folder and secret.is_relative_to(folder):
+                arguments += ["--tmpfs", str(secret)]
+                covered += ["--remount-ro", str(secret)]
+    return [*arguments, *covered, "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+
+
+def system_call_filter(machine: str) -> bytes | None:
+    """A seccomp program (classic BPF) that refuses `REFUSED` and new processes; None for a machine without a table."""
+    if machine not in ARCHITECTURES:
+        return None
+    column, audit, clone = ARCHITECTURES[machine]
+    load, equal, at_least, any_bit, give = (
+        0x20,
+        0x15,
+        0x35,
+        0x45,
+        0x06,
+    )  # operations; then jump if true, if false, value
+    refuse, lacking, allow = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS, 0x7FFF0000
+    program = [(load, 0, 0, 4), (equal, 1, 0, audit), (give, 0, 0, refuse), (load, 0, 0, 0)]
+    program += [(at_least, 0, 1, X32), (give, 0, 0, refuse)]  # other numbers of the same calls
+    program += [(equal, 0, 1, CLONE3), (give, 0, 0, lacking)]  # it hides its flags; the C library then uses clone
+    for numbers in REFUSED.values():
+        if numbers[column] is not None:
+            program += [(equal, 0, 1, numbers[column]), (give, 0, 0, refuse)]
+    program += [(equal, 0, 3, clone), (load, 0, 0, 16), (any_bit, 1, 0, CLONE_THREAD), (give, 0, 0, refuse)]
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in [*program, (give, 0, 0, allow)])
+
+
+def find_bubblewrap() -> tuple[Bubblewrap | None, str]:
+    """The bubblewrap that works and its version, or None and the reason. It is tried once a process."""
+    return _try(shutil.which("bwrap"))
+
+
+@functools.lru_cache
+def _try(path: str | None) -> tuple[Bubblewrap | None, str]:
+    if sys.platform != "linux":
+        return None, f"bubblewrap is for Linux only, and this is {sys.platform}"
+    if path is None:
+        return None, "bubblewrap is not installed"
+    reason = ""
+    for way in _ways():
+        bubblewrap = Bubblewrap(path, way)
+        version = ".".join(map(str, bubblewrap.version))
+        found = look_from_inside(bubblewrap)
+        if not found["error"] and found["uid"] and found["python"] == sys.version and found["parent"] == 1:
+            if not found["forks"] or platform.machine() not in ARCHITECTURES:
+                return bubblewrap, version
+            found = {"error": "system calls are not filtered"}
+        reason = reason or f"bubblewrap {version} does not work on this machine ({found['error'] or found})"
+    return None, reason
+
+
+def _ways() -> tuple[str, ...]:
+    """The system's root must become another user: in a user name space it would still own the kernel's settings."""
+    if os.geteuid() != 0:
+        return ("user",)
+    mapped = Path("/proc/self/uid_map").read_text().split()[:2]
+    return ("root",) if mapped == ["0", "0"] else ("root", "user")  # in a container, root may be an ordinary user
+
+
+def look_from_inside(bubblewrap: Bubblewrap) -> dict[str, Any]:
+    """User, Python version, parent, whether processes start: as a child in the sandbox sees it; or the `error`."""
+    request = {"source": LOOK, "entry_point": "look", "plain": False}
+    with Run(Limits(), bubblewrap, system_call_filter(platform.machine())) as run:
+        calls, replies = run.write(b'["list", ["list"], ["dict"]]\n'), run.read(1 << 16)
+        run.start("serve", request, calls, replies)
+        ended = run.finish(until=replies)
+        lines = ended.output[replies].decode(errors="replace").splitlines()
+        try:
+            return {"error": None} | decode(json.loads(lines[2])[1])
+        except (LookupError, ValueError, TypeError):
+            words = lines[1:] or ended.output[run.errors[0]].decode(errors="replace").strip().splitlines()
+            return {"error": words[-1] if words else f"status {ended.codes[0]}"}

@@ -1,0 +1,67 @@
+"""Relative error reduction (A.6): which share of the best single model's errors a choice among models removes.
+
+With E(D, M) the accuracy of model M on data set D: S* = max over M of the mean over D (best single model), Z = mean
+over D of the max over M (best model of each data set), RER = (Z - S*) / (1 - S*). The same ratio with TRINITY's mean in
+Z's place says what was reached; if it exceeds A.6's, choosing a model per data set cannot explain it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suite.chapters.paper_numbers import HELD_OUT, IN_DISTRIBUTION, SUMMARIES, decimals, half_unit
+from suite.published import PAPER, published
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def relative_error_reduction(reached: float, best: float) -> float:
+    """(reached - best) / (1 - best), both accuracies in [0, 1]; ValueError where `best` leaves no error to reduce."""
+    if not (0 <= reached <= 1 and 0 <= best < 1):
+        raise ValueError(f"reached is {reached} and best is {best}; give accuracies in [0, 1], best below 1")
+    return (reached - best) / (1 - best)
+
+
+def accuracy_tables(folder: Path = PAPER) -> dict[str, tuple[pd.DataFrame, pd.Series, float]]:
+    """Per published table: E (models x data sets), TRINITY's row, both in [0, 1], and their rounding's half-width."""
+    tables = {}
+    for label, name, key, ending, tasks, scale in (
+        ("Table 1", "table1_zero_shot", "model", "", HELD_OUT, 100),
+        ("Table 2", "table2_ablations", "variant", " only", IN_DISTRIBUTION, 100),
+        (SUMMARIES, "fig3_in_distribution", "method", " (4K)", IN_DISTRIBUTION, 1),
+    ):
+        table = published(name, folder).set_index(key)[list(tasks)] / scale
+        singles = table[table.index.str.endswith(ending) & (table.index != "TRINITY")]
+        rounding = max(half_unit(decimals(name, task, folder)) for task in tasks) / scale
+        tables[label] = (singles, table.loc["TRINITY"], rounding)
+    return tables
+
+
+def summary(folder: Path = PAPER) -> pd.DataFrame:
+    """One row a table: S*, Z, TRINITY's mean, A.6's RER (a model per data set) and the RER that TRINITY reached."""
+    import pandas as pd
+
+    rows = []
+    for label, (singles, trinity, _) in accuracy_tables(folder).items():
+        best, oracle, reached = singles.mean(axis=1).max(), singles.max().mean(), trinity.mean()
+        rows.append({"table": label, "S*": best, "Z": oracle, "TRINITY": reached,
+                     "RER of A.6": relative_error_reduction(oracle, best),
+                     "RER reached": relative_error_reduction(reached, best)})
+    return pd.DataFrame(rows)
+
+
+def per_task(folder: Path = PAPER) -> pd.DataFrame:
+    """One row a table and task: TRINITY's RER against the task's best single model, with the range rounding allows."""
+    import pandas as pd
+
+    rows = []
+    for label, (singles, trinity, h) in accuracy_tables(folder).items():
+        for task, best in singles.max().items():
+            reached = trinity[task]
+            rows.append({"table": label, "task": task, "best single": singles[task].idxmax(),
+                         "RER": relative_error_reduction(reached, best),
+                         "low": relative_error_reduction(reached - h, best + h),
+                         "high": relative_error_reduction(reached + h, best - h)})
+    return pd.DataFrame(rows)

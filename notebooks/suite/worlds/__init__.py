@@ -1,0 +1,1 @@
+"""Who plays: compiled worlds, each tested rollout by rollout against the reference loop."""

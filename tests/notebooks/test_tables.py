@@ -1,0 +1,201 @@
+"""The table of all systems: shapes and pairing, what is counted, TRINITY's lead, the error reduction."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_states import MadeEncoder
+
+from suite.baselines import BASELINES, run_baseline
+from suite.chapters import in_distribution as tables
+from suite.chapters.in_distribution import A6, BEYOND, MEAN, TRINITY, Scores, System
+from suite.pools import load_pool
+from suite.questions import load_questions
+from suite.stats.rer import summary
+from suite.stats.rollouts import rollouts_table
+from suite.worlds.simulated import SimulatedWorld
+from trinity_core.heads import make_head
+from trinity_core.rollout import LoopSettings
+from trinity_core.training.task import FRESH, Task
+
+SMALL = 6  # questions of a family and split
+AGENTS = ("GPT-5", "Claude-4-Sonnet", "Gemini-2.5-pro")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    every = load_questions(per_family=SMALL)
+    asked = [question for question in every if question.split == "test"]
+    pool = load_pool("paper7", questions=every)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield SimulatedWorld(asked, pool, MadeEncoder(questions=every), LoopSettings(transcript="released"))
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    return [question for question in load_questions(per_family=SMALL) if question.split == "train"]
+
+
+def families(world) -> list[str]:
+    return [question.family for question in world.questions]
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_baseline_that_simulated_agents_can_test_has_a_row(world):
+    found = tables.systems([agent.name for agent in world.pool.agents], AGENTS)
+    assert {system.baseline for system in found.values()} == set(BASELINES) - {"single-5x", "llm-coordinator"}
+    agents = [system.agent for system in found.values() if system.agent]
+    assert sorted(agents) == sorted([*(agent.name for agent in world.pool.agents), *AGENTS, *AGENTS])
+
+
+@pytest.mark.parametrize(
+    ("system", "shape"),
+    [
+        (System("moa"), (1, 24, 2)),
+        (System("smoothie-independent", repeats="set"), (2, 24, 1)),
+        (System("best-fixed", repeats="trained"), (3, 24, 2)),
+        (System("majority", "GPT-5"), (1, 24, 2)),
+    ],
+    ids=lambda value: value.baseline if isinstance(value, System) else "",
+)
+def test_rewards_lie_where_the_bootstrap_looks_for_them(world, learnt, system, shape):
+    found = tables.run_system(system, world, learnt, seeds=3, replicates=2)
+    assert found.reward.shape == shape and all(values.shape == shape for values in found.amounts.values())
+    settings = {"agent": system.agent} if system.agent else {}
+    encoder = world.bank if BASELINES[system.baseline].encoder else None
+    seed = 3 if system.repeats == "trained" else 0
+    asked = (world.pool, world.questions, learnt)
+    last = run_baseline(system.baseline, *asked, seed=seed, replicate=FRESH + 1, encoder=encoder, **settings)
+    table = rollouts_table(last)
+    assert np.array_equal(found.reward[-1, :, -1], table["reward"])
+    assert np.array_equal(found.amounts["tokens_out"][-1, :, -1], table["tokens_out"])
+    assert bool(found.training) == (system.repeats == "trained")
+
+
+def test_moa_asks_eight_times_and_a_training_is_counted_once_a_seed(world, learnt):
+    moa = tables.run_system(System("moa"), world, learnt, seeds=1, replicates=1)
+    assert (moa.amounts["calls"] == 8).all()
+    fixed = tables.run_system(System("best-fixed", repeats="trained"), world, learnt, seeds=2, replicates=1)
+    assert fixed.training["calls"] == 7 * len(learnt) and (fixed.amounts["calls"] == 1).all()
+
+
+def test_agents_alone_hear_the_draws_of_the_coordinators_evaluation(world):
+    found = tables.run_system(System("single", "GPT-5"), world, (), seeds=1, replicates=3)
+    numbers = np.repeat(np.arange(24), 3), FRESH + np.tile(np.arange(3), 24)
+    alone = world.solve(np.zeros(72, int), *numbers)
+    assert np.array_equal(found.reward[0], alone.reshape(24, 3))
+
+
+def test_a_coordinators_plays_are_counted_as_its_rollouts_are(world):
+    task = Task(world, make_head("linear", world.n_agents, world.d))
+    thetas = np.random.default_rng(3).normal(0, 0.1, (2, task.n))
+    plays = [task.judge(theta, 2) for theta in thetas]
+    history = pd.DataFrame({"evaluations": [10, 30], "turns": [2.0, 3.0], "tokens": [5.0, 7.0], "cost": [0.5, 0.25]})
+    found = tables.scores_of_plays(plays, 24, [history, history])
+    assert found.reward.shape == found.amounts["cost"].shape == (2, 24, 2)
+    assert np.array_equal(found.reward[1], task.rewards(thetas[1], 2))
+    early = plays[0].stop.reshape(24, 2) == 2
+    assert early.any() and (found.amounts["calls"][0][early] == plays[0].turns.reshape(24, 2)[early] - 1).all()
+    assert found.training == {"calls": 80, "tokens": 12, "cost": 0.75}
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def made(chances, seeds=1, questions=40, seed=0) -> Scores:
+    """Rewards with a chance a family, everything else 1."""
+    generator = np.random.default_rng(seed)
+    reward = generator.random((seeds, 4 * questions, 4)) < np.repeat(chances, questions)[None, :, None]
+    return Scores(reward.astype(float), {name: np.ones(reward.shape) for name in tables.AMOUNTS})
+
+
+FOUR = [family for family in tables.BENCHMARKS for _ in range(40)]
+
+
+def test_leads_have_the_sign_and_the_papers_number():
+    scores = {TRINITY: made((0.9,) * 4, seeds=3), "MoA": made((0.5, 0.5, 0.9, 0.99), seed=1), "other": made((0.9,) * 4)}
+    rows = tables.leads(scores, FOUR).set_index(["system", "part"])
+    assert rows.loc[("MoA", "math"), "low"] > 0 > rows.loc[("MoA", "code"), "high"]
+    assert rows.loc[("MoA", "math"), "paper"] == pytest.approx(95 - 83)
+    assert np.isnan(rows.loc[("MoA", "knowledge"), "paper"]) and np.isnan(rows.loc[("other", MEAN), "paper"])
+    wide = tables.wide(tables.leads(scores, FOUR))
+    assert list(wide.columns) == [*tables.BENCHMARKS, MEAN, "low", "high"] and list(wide.index) == ["MoA", "other"]
+    assert wide.loc["MoA", MEAN] == pytest.approx(wide.loc["MoA", list(tables.BENCHMARKS)].mean())
+
+
+def test_costs_are_a_question_and_families_weigh_alike():
+    scores = {"a": made((0.5,) * 4)}
+    scores["a"].amounts["cost"][:, :40] = 5.0
+    row = tables.cost_rows(scores, FOUR).loc["a"]
+    assert row["calls"] == 1 and row["cents"] == pytest.approx(100 * (5 + 1 + 1 + 1) / 4)
+    assert np.isnan(row["training calls"])
+
+
+def test_published_tables_are_read_in_percent():
+    first, second = tables.summaries(), tables.ablations()
+    assert first.loc[TRINITY, "math"] == pytest.approx(95) and second.loc[TRINITY, "math"] == 88
+    assert first.loc["random agent", "reasoning"] == pytest.approx(32) and np.isnan(first.loc["MoA", MEAN])
+    assert set(second.index) == {TRINITY, *AGENTS} == set(first.index) & set(second.index)
+    rows = tables.score_rows({name: made((0.5,) * 4) for name in (TRINITY, *AGENTS)}, FOUR)
+    both = tables.side_by_side(rows)
+    assert len(both) == 12 and set(both["table"]) == {tables.SUMMARIES, "Table 2", "ours"}
+
+
+def test_a_claim_is_told_rounded_numbers_that_hold_together():
+    row = SimpleNamespace(value=70.1849, low=70.1849, high=71.999, paper=float("nan"))
+    assert tables.numbers(row) == {"paper": None, "ours": 70.18, "interval": (70.18, 72.0)}
+    assert tables.numbers(SimpleNamespace(value=1.0, low=0.0, high=2.0, paper=1.006))["paper"] == 1.01
+    assert str(tables.numbers(SimpleNamespace(value=0.0, low=-0.001, high=2.0, paper=1.0))["interval"]) == "(0.0, 2.0)"
+    assert tables.slug("Smoothie, whole set", "Qwen3-32B (direct)") == "Smoothie-whole-set-Qwen3-32B-direct"
+
+
+# --- relative error reduction -----------------------------------------------------------------------------------------
+
+
+def exact(chances) -> Scores:
+    """Rewards that meet the chances exactly, in steps of 1/40."""
+    reward = np.concatenate([np.arange(40) < round(40 * chance) for chance in chances]).astype(float)
+    return Scores(reward[None, :, None], {})
+
+
+def test_error_reduction_is_the_papers_ratio():
+    scores = {TRINITY: exact((0.9, 0.9, 0.5, 0.7)), "GPT-5": exact((0.8, 0.9, 0.3, 0.6))}
+    scores |= {"Claude-4-Sonnet": exact((0.9, 0.7, 0.4, 0.5)), "Gemini-2.5-pro": exact((0.3,) * 4)}
+    rows = tables.error_reduction(scores, AGENTS, FOUR).set_index("part")
+    assert rows.loc[MEAN, "value"] == pytest.approx(100 * (0.75 - 0.65) / 0.35)
+    assert rows.loc[A6, "value"] == pytest.approx(100 * (0.7 - 0.65) / 0.35)
+    assert rows.loc["math", "value"] == pytest.approx(0) and rows.loc["reasoning", "value"] == pytest.approx(
+        100 * 0.1 / 0.6
+    )
+    for column in ("value", "paper"):
+        assert rows.loc[BEYOND, column] == pytest.approx(rows.loc[MEAN, column] - rows.loc[A6, column])
+    assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
+    paper = summary().set_index("table").loc[tables.SUMMARIES]
+    assert rows.loc[MEAN, "paper"] == pytest.approx(100 * paper["RER reached"])
+    assert rows.loc[A6, "paper"] == pytest.approx(100 * paper["RER of A.6"])
+
+
+def test_no_error_to_reduce_has_no_ratio():
+    scores = {TRINITY: exact((1.0, 0.9, 0.5, 0.7)), **{name: exact((1.0, 0.5, 0.5, 0.5)) for name in AGENTS}}
+    rows = tables.error_reduction(scores, AGENTS, FOUR).set_index("part")
+    assert np.isnan(rows.loc["math", "value"]) and np.isfinite(rows.loc[MEAN, "value"])
+
+
+def test_a_family_that_is_not_asked_is_named():
+    with pytest.raises(ValueError, match="161 families"):
+        tables.score_rows({TRINITY: made((0.5,) * 4)}, [*FOUR, "math"])
+
+
+def test_nothing_is_learnt_from_the_test_questions(world, learnt):
+    """The choice of the best agent a family follows the training questions, whatever the test questions hold."""
+    world_like = SimpleNamespace(pool=world.pool, bank=world.bank, questions=world.questions[::-1])
+    system = System("best-fixed", repeats="trained")
+    forth = tables.run_system(system, world, learnt, seeds=1, replicates=1)
+    back = tables.run_system(system, world_like, learnt, seeds=1, replicates=1)
+    assert np.array_equal(forth.reward[:, ::-1], back.reward)

@@ -1,0 +1,52 @@
+"""What every command does: it ends in one line after Ctrl-C, and refuses early what it could not write at the end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from suite.commands.baselines import main as baselines
+from suite.commands.train import main as training
+from suite.console import output_folder, run_command
+
+
+def test_ctrl_c_ends_a_command_in_one_line(capsys):
+    def stopped() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        run_command(stopped)
+    assert ended.value.code == 130 and capsys.readouterr().err == "\nStopped.\n"
+
+
+@pytest.mark.parametrize("command", [training, lambda words: baselines(["--run", "single", *words])])
+def test_a_folder_that_cannot_be_written_is_refused_first(command, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    for place, said in (
+        ("", "''"),
+        (" ", "' '"),
+        (f"{tmp_path}/file", "file is not a folder"),
+        (f"{tmp_path}/file/below", "file is not a folder"),
+        ("x" * 300, "too long"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            command(["--out", place])
+        assert ended.value.code == 2 and said in capsys.readouterr().err.lower()
+
+
+def test_a_folder_need_not_be_there(tmp_path):
+    assert output_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_command_for_another_process_ends_with_it(tmp_path):
+    (tmp_path / "slow.py").write_text("import sys, time\nprint(sys.argv, flush=True)\ntime.sleep(600)\n")
+    words = [sys.executable, "-m", "suite.console", "slow", "--now"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline().endswith("slow.py', '--now']\n")
+    process.stdin.close()
+    assert process.wait(120) == -signal.SIGTERM
+    process.stdout.close()

@@ -1,0 +1,86 @@
+"""Bootstrap intervals over seeds and questions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from suite.stats.intervals import by_family, mean_interval, paired_difference
+
+FAMILIES = ["math"] * 60 + ["code"] * 20
+
+
+def drawn(p_math, p_code, seeds=4, rollouts=4, seed=0):
+    generator = np.random.default_rng(seed)
+    chances = np.array([p_math] * 60 + [p_code] * 20)[None, :, None]
+    return (generator.random((seeds, 80, rollouts)) < chances).astype(float)
+
+
+def test_families_weigh_alike_and_the_interval_holds_the_truth():
+    rewards = drawn(0.8, 0.2)
+    found = mean_interval(rewards, FAMILIES)
+    assert found.value == pytest.approx((rewards[:, :60].mean() + rewards[:, 60:].mean()) / 2)
+    assert found.low < 0.5 < found.high and found.high - found.low < 0.2
+    assert mean_interval(rewards, FAMILIES) == found
+
+
+def test_a_paired_difference_is_narrower_than_two_intervals():
+    generator = np.random.default_rng(1)
+    hard = generator.random((1, 80, 1)) < 0.5
+    ours, theirs = np.where(hard, 0.0, drawn(0.95, 0.95)), np.where(hard, 0.0, drawn(0.85, 0.85, seed=5))
+    gap = paired_difference(ours, theirs, FAMILIES)
+    alone = mean_interval(ours, FAMILIES)
+    assert gap.low > 0 and gap.high - gap.low < alone.high - alone.low
+    same = paired_difference(ours, ours, FAMILIES)
+    assert same.value == 0 and same.low <= 0 <= same.high
+
+
+def test_a_difference_between_families_widens_nothing():
+    """Questions are drawn within their family: where those of each are all alike, nothing is left to chance."""
+    families = ["hard", "easy", "single", "hard", "easy", "easy"]
+    rewards = np.array([[0.0, 1, 1, 0, 1, 1]])
+    assert mean_interval(rewards, families) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
+    gap = paired_difference(rewards, 1 - rewards, families)
+    assert gap == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert by_family(rewards, families)["hard"] == (0, 0, 0)
+
+
+def test_the_interval_is_that_of_independent_families():
+    """Its half width is 1.96 standard errors of a mean of family means: sqrt(sum var_f / n_f) / F."""
+    rewards = drawn(0.8, 0.2, seeds=1, rollouts=1)
+    by_hand = np.sqrt(rewards[0, :60].var() / 60 + rewards[0, 60:].var() / 20) / 2
+    found = mean_interval(rewards, FAMILIES)
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * by_hand, rel=0.1)
+    order = np.random.default_rng(3).permutation(80)
+    shuffled = mean_interval(rewards[:, order], [FAMILIES[place] for place in order])
+    assert shuffled == pytest.approx(found, abs=0.01)
+
+
+def test_coverage_of_the_interval():
+    held = 0
+    for seed in range(60):
+        found = mean_interval(drawn(0.7, 0.5, seeds=2, rollouts=1, seed=seed + 100), FAMILIES)
+        held += found.low <= 0.6 <= found.high
+    assert held >= 51  # 95 % of 60, less what a bootstrap of few seeds and luck may lose
+
+
+def test_a_spread_of_seeds_widens_it():
+    steady = np.full((4, 80), 0.5)
+    moving = steady + np.array([-0.2, -0.1, 0.1, 0.2])[:, None]
+    width = [e.high - e.low for e in (mean_interval(steady, FAMILIES), mean_interval(moving, FAMILIES))]
+    assert width[0] == pytest.approx(0) and width[1] > 0.1
+
+
+def test_failed_rollouts_are_left_out():
+    rewards = drawn(1.0, 1.0)
+    rewards[0, 0, :3] = np.nan
+    rewards[:, 5] = np.nan
+    assert mean_interval(rewards, FAMILIES).value == 1.0
+    assert by_family(rewards, FAMILIES)["math"].value == 1.0
+
+
+def test_shapes_are_checked():
+    with pytest.raises(ValueError, match="for 80"):
+        mean_interval(np.ones((2, 79)), FAMILIES)
+    with pytest.raises(ValueError, match="for 80"):
+        paired_difference(np.ones((2, 80)), np.ones((2, 79)), FAMILIES[:80])

@@ -1,0 +1,701 @@
+"""The pool: configuration, real HTTP calls to a misbehaving server, answers on disk, budget, notebooks, local SLM."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_llm_server import FakeServer
+
+from suite.pools import load_pool
+from suite.pools.budget import Budget
+from suite.pools.cache import AnswerCache
+from suite.pools.config import read_config
+from suite.pools.llm import LiteLLMPool, load_litellm
+from suite.pools.replies import redact
+from trinity_core.pool import Agent, BudgetExceeded, PoolError, ask_sync, on_pool_loop, pool_loop
+from trinity_core.types import Message
+
+KEY = "sk-planted-0123456789abcdefXYZ"
+ROOT = Path(__file__).resolve().parents[1]
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+@pytest.fixture(autouse=True)
+def planted_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def server():
+    load_litellm()
+    with FakeServer() as running:
+        yield running
+
+
+def live_pool(
+    server: FakeServer, folder: Path, *models: str, price=None, parameters=None, provider="openai", **settings
+) -> LiteLLMPool:
+    """Agents `<provider>/<behaviour>` of the fake server; retries wait in `pool.slept`, not in real time."""
+    given = {"api_base": server.url, **(parameters or {})}
+    agents = tuple(Agent(model, f"{provider}/{model}", given, price=price) for model in models)
+    pool = LiteLLMPool(agents, **{"cache": folder / "answers", "timeout": 30, "retries": 2, **settings})
+    pool.slept = []
+
+    async def sleep(seconds: float) -> None:
+        pool.slept.append(seconds)
+
+    pool.sleep = sleep
+    return pool
+
+
+def gather(pool, asks):
+    """All of (agent, text, replicate) at once, in order; exceptions in their places."""
+
+    async def main():
+        calls = [pool.ask(agent, [{"role": "user", "content": text}], number) for agent, text, number in asks]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    return asyncio.run(main())
+
+
+# --- CASES.md 11 to 14 and the two rows after ---------------------------------------------------------------------
+
+
+def test_cases_11_content_null_is_never_a_text(server, tmp_path):
+    pool = live_pool(server, tmp_path, "null", "reasoning-only")
+    cut, silent = (ask_sync(pool, agent, HELLO, 0) for agent in (0, 1))
+    assert cut == Message("", 11, 200, None, "length")
+    assert silent.text == "" and silent.finish == "stop"
+    from trinity_core.roles import condense, judge
+
+    assert not judge(cut).accept and condense("worker", cut) == ""
+    assert ask_sync(pool, 0, HELLO, 0) == replace(cut, cached=True)
+    assert len(server.requests) == 2
+
+
+def test_cases_12_no_choices_is_a_failed_call(server, tmp_path):
+    pool = live_pool(server, tmp_path, "no-choices", "no-choicesx2+ok", retries=2)
+    message = ask_sync(pool, 0, HELLO, 0)
+    assert message.finish == "error" and message.error.startswith("EmptyReply") and message.text == ""
+    assert len(server.requests) == 3
+    assert ask_sync(pool, 1, HELLO, 0).text == "You said: hello"
+
+
+@pytest.mark.parametrize(("behaviour", "retries", "requests"), [("500", 1, 2), ("400", 2, 1)])
+def test_cases_13_requests_sent(server, tmp_path, behaviour, retries, requests):
+    pool = live_pool(server, tmp_path, behaviour, retries=retries)
+    message = ask_sync(pool, 0, HELLO, 0)
+    assert message.finish == "error" and f"status {behaviour}" in message.error
+    assert len(server.requests) == requests == pool.budget.calls
+
+
+@pytest.mark.parametrize("provider", ["deepinfra", "nebius", "together_ai", "hosted_vllm", "anthropic", "openrouter"])
+def test_cases_13_whatever_the_provider(server, tmp_path, monkeypatch, provider):
+    """litellm's ways to other providers drop or keep `max_retries=0` each in its own manner; none sends it on."""
+    monkeypatch.setenv(f"{provider.replace('_ai', 'ai').upper()}_API_KEY", KEY)
+    message = ask_sync(live_pool(server, tmp_path, "500", provider=provider, retries=1), 0, HELLO, 0)
+    assert message.finish == "error" and len(server.requests) == 2
+    assert not any("max_retries" in str(body) or "allowed_openai" in str(body) for body in server.requests)
+
+
+CELL = """
+texts = [ask_sync(pool, 0, [{"role": "user", "content": f"sync {i}"}], 0).text for i in range(3)]
+texts += [(await pool.ask(0, [{"role": "user", "content": f"async {i}"}], 0)).text for i in range(2)]
+texts
+"""
+
+
+def test_cases_14_notebook_cell(server, tmp_path):
+    """Three sync asks and two async ones in one cell, under papermill and then under nbval."""
+    import nbformat
+    import papermill
+
+    config = tmp_path / "fake.yaml"
+    agent = {"name": "fake", "model": "openai/ok", "parameters": {"api_base": server.url}}
+    config.write_text(json.dumps({"kind": "litellm", "agents": [agent]}))  # JSON is YAML
+    setup = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from trinity_core.pool import ask_sync, load_pool\n"
+        f"pool = load_pool({str(config)!r}, cache={str(tmp_path / 'answers')!r})"
+    )
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(setup), nbformat.v4.new_code_cell(CELL)],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    )
+    source, executed = tmp_path / "source.ipynb", tmp_path / "executed.ipynb"
+    nbformat.write(notebook, source)
+    papermill.execute_notebook(source, executed, progress_bar=False, kernel_name="python3")
+    outputs = [output for cell in nbformat.read(executed, 4).cells for output in cell.outputs]
+    assert [output.output_type for output in outputs] == ["execute_result"]  # no error, nothing on stderr
+    expected = [f"You said: sync {i}" for i in range(3)] + [f"You said: async {i}" for i in range(2)]
+    assert outputs[0].data["text/plain"] == repr(expected).replace("', '", "',\n '")
+    assert len(server.requests) == 5
+
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval",
+        str(executed),
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "never awaited" not in done.stdout + done.stderr
+    assert len(server.requests) == 5
+
+
+def test_cases_reply_without_usage_has_unknown_tokens(server, tmp_path):
+    message = ask_sync(live_pool(server, tmp_path, "no-usage", price=(1e-6, 1e-6)), 0, HELLO, 0)
+    assert message == Message("You said: hello", None, None, None, "stop")
+
+
+def test_cases_model_missing_from_the_price_list(server, tmp_path):
+    """The cost is unknown and the run goes on; also where litellm itself would call the model free."""
+    pool = live_pool(server, tmp_path, "ok")
+    assert ask_sync(pool, 0, HELLO, 0).cost is None
+    assert pool.budget.unpriced == 1
+    assert pool.price(Agent("a", "anthropic/no-such-model-ever")) is None
+    assert pool.price(Agent("a", "openai/gpt-5")) == (1.25e-06, 1e-05)
+    assert pool.price(Agent("a", "openai/gpt-5", price=(0.0, 0.0))) == (0.0, 0.0)
+    priced = live_pool(server, tmp_path / "priced", "ok", price=(2e-6, 1e-5))
+    assert ask_sync(priced, 0, HELLO, 0).cost == pytest.approx(11 * 2e-6 + 7 * 1e-5)
+
+
+# --- what else a server can do ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "requests", "error"),
+    [
+        ("malformed", 3, "InternalServerError"),
+        ("html", 3, "InternalServerError"),
+        ("drop", 3, "Connection error"),
+        ("503", 3, "ServiceUnavailableError"),
+        ("429", 3, "RateLimitError"),
+        ("404", 1, "NotFoundError"),
+        ("quota", 1, "exceeded your current quota"),
+        ("429-hour", 1, "the server asks to wait 3600 s"),
+    ],
+)
+def test_failures_are_typed_and_bounded(server, tmp_path, capfd, behaviour, requests, error):
+    pool = live_pool(server, tmp_path, behaviour, retries=2)
+    message = ask_sync(pool, 0, HELLO, 0)
+    assert (message.finish, message.text, message.cost) == ("error", "", None)
+    assert error in message.error and "\n" not in message.error
+    assert len(server.requests) == requests and len(pool.slept) == requests - 1
+    assert capfd.readouterr() == ("", "")
+    ask_sync(pool, 0, HELLO, 0)  # a failure is never stored: the next ask tries again
+    assert len(server.requests) == 2 * requests
+
+
+def test_recovers_after_failures(server, tmp_path):
+    pool = live_pool(server, tmp_path, "500+drop+malformed+ok", retries=3)
+    assert ask_sync(pool, 0, HELLO, 0).text == "You said: hello"
+    assert len(server.requests) == 4 and pool.counts["requests"] == 4
+    assert all(0.5 * 2**i <= seconds <= 1.5 * 2**i for i, seconds in enumerate(pool.slept))
+
+
+def test_retry_after_is_honoured(server, tmp_path):
+    pool = live_pool(server, tmp_path, "429x2+ok", "429-date+ok")
+    assert ask_sync(pool, 0, HELLO, 0).finish == "stop"
+    assert len(pool.slept) == 2 and all(7 <= seconds <= 8 for seconds in pool.slept)
+    assert ask_sync(pool, 1, HELLO, 0).finish == "stop"
+    assert 0 <= pool.slept[2] <= 1  # a date in the past: at once
+
+
+def test_slow_server_times_out(server, tmp_path):
+    pool = live_pool(server, tmp_path, "slow", timeout=1, retries=1)
+    message = ask_sync(pool, 0, HELLO, 0)
+    assert message.finish == "error" and message.error.startswith("Timeout")
+    assert len(server.requests) == 2
+
+
+def test_cut_and_withheld_replies_are_not_complete(server, tmp_path):
+    pool = live_pool(server, tmp_path, "cut", "filtered")
+    assert [ask_sync(pool, agent, HELLO, 0).finish for agent in (0, 1)] == ["length", "length"]
+
+
+def test_concurrency_limit_per_provider(server, tmp_path):
+    """Across threads and loops too: all calls run on one loop."""
+    server.seconds = 0.05
+    pool = live_pool(server, tmp_path, "ok", concurrency={"openai": 3, "default": 50})
+    asks = [(0, f"question {i}", 0) for i in range(24)]
+    threads = [threading.Thread(target=gather, args=(pool, asks[start::2])) for start in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(server.requests) == 24 and server.most_in_work == 3
+
+
+def test_parameters_reach_the_provider(server, tmp_path, monkeypatch):
+    """The paper's parameters, as the live pool's file gives them, in the very bodies that are sent."""
+    monkeypatch.setenv("DEEPINFRA_API_KEY", "planted-deepinfra-key")
+    live = load_pool("paper7-live", cache=tmp_path)
+    here = [replace(agent, parameters=agent.parameters | {"api_base": server.url}) for agent in live.agents]
+    chosen = tuple(agent for agent in here if agent.model.startswith(("openai/", "deepinfra/Qwen")))
+    pool = LiteLLMPool(chosen, cache=tmp_path, retries=0)
+    for agent in range(3):
+        ask_sync(pool, agent, HELLO, 0)
+    gpt5, reasoning, direct = server.requests
+    assert (gpt5["temperature"], gpt5["reasoning_effort"], gpt5["max_completion_tokens"]) == (1, "minimal", 4096)
+    assert (direct["temperature"], direct["max_tokens"]) == (0.1, 4096)
+    assert reasoning["model"] == direct["model"]
+    assert reasoning["chat_template_kwargs"] == {"enable_thinking": True}
+    assert direct["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+# --- answers on disk ----------------------------------------------------------------------------------------------
+
+
+def test_cache_names_one_draw(server, tmp_path):
+    pool = live_pool(server, tmp_path, "ok", price=(1e-6, 1e-6))
+    first = ask_sync(pool, 0, HELLO, 0)
+    again = ask_sync(live_pool(server, tmp_path, "ok", price=(1e-6, 1e-6)), 0, HELLO, 0)
+    assert again == replace(first, cached=True) and again.cost > 0  # what it cost when it was asked
+    assert len(server.requests) == 1
+    ask_sync(pool, 0, HELLO, 1)
+    ask_sync(live_pool(server, tmp_path, "ok", parameters={"temperature": 0.5}), 0, HELLO, 0)
+    ask_sync(pool, 0, [{"role": "user", "content": "other"}], 0)
+    assert len(server.requests) == 4
+    assert pool.cache.served()[0][:3] == ("openai/ok", "fake-model-2026", 4)
+
+
+def test_equal_asks_at_once_are_one_request(server, tmp_path):
+    server.seconds = 0.05
+    pool = live_pool(server, tmp_path, "ok")
+    messages = gather(pool, [(0, "same", 0)] * 10)
+    assert {message.text for message in messages} == {"You said: same"} and len(server.requests) == 1
+    assert sum(message.cached for message in messages) == 9
+
+
+PROGRAM = """
+import asyncio, sys
+from trinity_core.pool import Agent
+from suite.pools.llm import LiteLLMPool
+url, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+pool = LiteLLMPool((Agent("fake", "openai/ok", {"api_base": url}),), cache=folder, concurrency=2)
+async def main():
+    return await asyncio.gather(*(pool.ask(0, [{"role": "user", "content": f"q{i}"}], 0) for i in range(count)))
+messages = asyncio.run(main())
+assert [message.text for message in messages] == [f"You said: q{i}" for i in range(count)], messages
+print(pool.counts["requests"])
+"""
+
+
+def start(server: FakeServer, folder: Path, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error:coroutine", "-c", PROGRAM, server.url, str(folder), str(count)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder.parent
+    )
+
+
+def finish(program: subprocess.Popen[str]) -> int:
+    out, err = program.communicate(timeout=300)
+    assert program.returncode == 0 and err == "", err
+    return int(out)
+
+
+def test_killed_run_pays_for_nothing_twice(server, tmp_path):
+    """kill -9 in the middle: the file is whole, and a rerun asks only what had not come back."""
+    folder, enough = tmp_path / "answers", threading.Event()
+    server.seconds = 0.1
+    server.watch = lambda: len(server.requests) >= 8 and enough.set()
+    program = start(server, folder, 20)
+    assert enough.wait(120)
+    program.send_signal(signal.SIGKILL)
+    program.wait(60)
+    with sqlite3.connect(folder / "answers.sqlite") as database:
+        stored = database.execute("SELECT COUNT(*) FROM answers").fetchone()[0]
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    asked = len(server.requests)
+    assert asked - 2 <= stored <= asked < 20  # at most the two in work were lost
+    server.seconds = 0.0
+    assert finish(start(server, folder, 20)) == 20 - stored == len(server.requests) - asked
+
+
+def test_two_processes_at_once_ask_once(server, tmp_path):
+    server.seconds = 0.05
+    programs = [start(server, tmp_path / "answers", 12) for _ in range(2)]
+    assert sum(finish(program) for program in programs) == 12 == len(server.requests)
+
+
+OPEN = """
+import sys
+from suite.pools.cache import AnswerCache
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(20):
+    AnswerCache.at(f"{sys.argv[1]}/{i}")
+"""
+
+
+def test_new_cache_opens_in_many_processes_at_once(tmp_path):
+    command = [sys.executable, "-c", OPEN, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    programs = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(4)]
+    assert [program.stdout.readline() for program in programs] == ["ready\n"] * 4
+    for program in programs:
+        program.stdin.write("\n")
+        program.stdin.flush()
+    assert [program.communicate(timeout=120)[1] for program in programs] == [""] * 4
+
+
+def test_damaged_cache_is_named(tmp_path):
+    (tmp_path / "answers.sqlite").write_bytes(b"no database at all, but long enough to be read as one" * 100)
+    with pytest.raises(PoolError, match=r"answers\.sqlite cannot be read or written .* move a damaged file away"):
+        AnswerCache.at(tmp_path)
+
+
+def test_cancelled_ask(server, tmp_path):
+    """One that waits for its turn is not sent; one that was sent comes back and is kept."""
+    server.seconds = 0.2
+    pool = live_pool(server, tmp_path, "ok", concurrency=1)
+    arrived = threading.Event()
+    server.watch = arrived.set
+
+    async def main():
+        sent = asyncio.create_task(pool.ask(0, [{"role": "user", "content": "sent"}], 0))
+        await asyncio.to_thread(arrived.wait, 60)
+        queued = asyncio.create_task(pool.ask(0, [{"role": "user", "content": "queued"}], 0))
+        await asyncio.sleep(0)
+        for task in (sent, queued):
+            task.cancel()
+        await asyncio.gather(sent, queued, return_exceptions=True)
+        return await pool.ask(0, [{"role": "user", "content": "last"}], 0)  # has its turn after the sent one
+
+    assert asyncio.run(main()).text == "You said: last"
+    assert [body["messages"][0]["content"] for body in server.requests] == ["sent", "last"]
+    assert ask_sync(pool, 0, [{"role": "user", "content": "sent"}], 0).cached
+
+
+def test_keys_are_in_no_file_and_no_message(server, tmp_path, capfd, caplog):
+    pool = live_pool(server, tmp_path, "ok", "echo-key")
+    messages = gather(pool, [(0, "a", 0), (0, "b", 0), (1, "a", 0)])
+    assert messages[2].finish == "error" and "Incorrect API key provided: Bearer [key]" in messages[2].error
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) >= 2 and not any(KEY.encode() in path.read_bytes() for path in files)
+    out, err = capfd.readouterr()
+    assert KEY not in repr(messages) + out + err + caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sk-proj-abc123def456", "gsk_abc123def456", "AIzaSyA1234567890abc", "hf_abcdefghijk", "sk-abcd****wxyz", KEY],
+)
+def test_redact(text, monkeypatch):
+    monkeypatch.setenv("SOME_SECRET", "correct horse battery")
+    for place in (f"bad key {text}.", f"https://x/y?key={text}&z=1", f"Bearer {text}", f'{{"key": "{text}"}}'):
+        assert text.rstrip(".") not in redact(place) and "[key]" in redact(place)
+    assert redact("it was correct horse battery, and a task-specific risk") == "it was [key], and a task-specific risk"
+
+
+def test_missing_key_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    pool = LiteLLMPool((Agent("live", "openai/gpt-5"),), cache=tmp_path)
+    with pytest.raises(PoolError, match=r"agent live: openai/gpt-5 needs OPENAI_API_KEY in the environment"):
+        ask_sync(pool, 0, HELLO, 0)
+
+
+# --- budget -------------------------------------------------------------------------------------------------------
+
+
+def test_budget_of_calls_stops_and_resumes(server, tmp_path):
+    asks = [(0, f"question {i}", 0) for i in range(12)]
+    server.seconds = 0.02
+    results = gather(live_pool(server, tmp_path, "ok", budget=Budget(max_calls=5)), asks)
+    refused = [result for result in results if isinstance(result, BudgetExceeded)]
+    assert len(server.requests) == 5 and len(refused) == 7
+    assert "5 of 5 calls are spent" in str(refused[0]) and "run again" in str(refused[0])
+    pool = live_pool(server, tmp_path, "ok", budget=Budget(max_calls=7))
+    messages = gather(pool, asks)
+    assert len(server.requests) == 12 and [message.cached for message in messages].count(True) == 5
+    assert [message.text for message in messages] == [f"You said: question {i}" for i in range(12)]
+
+
+def test_budget_counts_retries(server, tmp_path):
+    pool = live_pool(server, tmp_path, "500", retries=5, budget=Budget(max_calls=3))
+    with pytest.raises(BudgetExceeded, match="3 of 3 calls"):
+        ask_sync(pool, 0, HELLO, 0)
+    assert len(server.requests) == 3
+
+
+def test_budget_of_dollars_is_never_passed(server, tmp_path):
+    """A request that may cost $0.0101 or more is sent only where that is left, also while others are in work."""
+    server.seconds = 0.02
+    budget = Budget(max_dollars=0.03)
+    pool = live_pool(server, tmp_path, "ok", price=(1e-6, 1e-3), parameters={"max_tokens": 10}, budget=budget)
+    results = gather(pool, [(0, f"question {i}", 0) for i in range(12)])
+    sent = len(server.requests)
+    assert budget.dollars == pytest.approx(sent * (11e-6 + 7e-3)) and budget.dollars <= 0.03
+    assert budget.dollars + 0.0101 > 0.03  # and it stopped only where the next might not fit
+    assert sum(isinstance(result, BudgetExceeded) for result in results) == 12 - sent
+
+
+def test_budget_charges_the_most_where_the_bill_is_unknown(server, tmp_path):
+    settings = {"price": (0.0, 1e-3), "parameters": {"max_tokens": 10}, "retries": 0}
+    for behaviour, dollars in (("no-usage", 0.01), ("drop", 0.01), ("500", 0.0), ("ok", 0.007), ("no-choices", 0.007)):
+        budget = Budget(max_dollars=1)
+        ask_sync(live_pool(server, tmp_path, behaviour, budget=budget, **settings), 0, HELLO, 0)
+        assert budget.dollars == pytest.approx(dollars), behaviour
+
+
+def test_dollar_cap_needs_a_price_and_a_bound(server, tmp_path):
+    with pytest.raises(PoolError, match=r"price, and that of ok \(openai/ok\) is unknown: give `price_per_million"):
+        live_pool(server, tmp_path, "ok", budget=Budget(max_dollars=1))
+    with pytest.raises(PoolError, match="needs `max_tokens` among the parameters of ok"):
+        live_pool(server, tmp_path, "ok", price=(1e-6, 1e-6), budget=Budget(max_dollars=1))
+    with pytest.raises(PoolError, match="max_calls is -1"):
+        Budget(max_calls=-1)
+
+
+def test_estimate_is_printable(tmp_path):
+    pool = load_pool("paper7-live", cache=tmp_path)
+    estimate = pool.estimate(1000, 600, 400)
+    assert estimate.high == pytest.approx(1000 * (600 * 3e-6 + 400 * 15e-6))  # Claude-4-Sonnet is the dearest
+    assert 0 < estimate.low < estimate.even < estimate.high
+    assert str(estimate).startswith("1000 calls of 600 tokens in and 400 out: about $")
+    unknown = LiteLLMPool((Agent("x", "openai/unknown"),), cache=tmp_path).estimate(10)
+    assert unknown.even is None and "no price for x" in str(unknown)
+
+
+# --- configuration ------------------------------------------------------------------------------------------------
+
+GOOD = "kind: litellm\nagents:\n  - {name: a, model: openai/ok}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (GOOD + "extra: 1\n", "unknown key 'extra'; known: description, settings"),
+        (GOOD + "kind: slm\n", r"line 4: key 'kind' is given twice"),
+        (GOOD.replace("model", "modell"), "agent 0 has the unknown key 'modell'"),
+        ("kind: litellm\nagents:\n  - {name: a}\n", "agent 0 lacks the key 'model'"),
+        (GOOD + "  - {name: a, model: openai/other}\n", "two agents are named 'a'"),
+        ("kind: litellm\nagents: []\n", "list of at least one agent"),
+        ("kind: litellm\nagents:\n  - {name: 5, model: m}\n", "agent 0: `name` is 5; give a text"),
+        ("kind: quantum\nagents: []\n", "unknown kind 'quantum'; choose one of simulated, slm, litellm, recorded"),
+        ("agents: [\n", "not readable YAML"),
+        ("- 1\n", "holds list, not a mapping"),
+        ("kind: recorded\n", "lacks the key 'files'"),
+        ("kind: recorded\nfiles: [a.csv]\n", "load_pool has the unknown key 'cache'"),
+        (GOOD.replace("ok}", "ok, parameters: {api_key: x}}"), "'api_key' would put a secret into a file"),
+        (GOOD.replace("ok}", "ok, parameters: {extra_headers: {Authorization: x}}}"), "'Authorization' would put"),
+        (GOOD.replace("ok}", "ok, parameters: {num_retries: 3}}"), "parameter 'num_retries' is the pool's own"),
+        (GOOD.replace("ok}", "ok, price_per_million: {input: 1e-6, output: 1}}"), "is '1e-6'.*1.0e-6"),
+        (GOOD + "settings: {retry: 3}\n", "settings has the unknown key 'retry'"),
+        (GOOD + "settings: {timeout: 0}\n", r"timeout \(seconds\) is 0"),
+        (GOOD + "settings: {concurrency: {openai: 0}}\n", "concurrency of openai is 0"),
+        (GOOD.replace("openai/ok", "simulated/GPT-5"), "need a key `simulated`"),
+        ("kind: slm\nagents:\n  - {name: a, model: m, parameters: {top_k: 3}}\n", "unknown key 'top_k'; known: temp"),
+        ("kind: slm\nagents:\n  - {name: a, model: m, parameters: {top_p: 0}}\n", r"top_p is 0; give a number in \(0"),
+    ],
+)
+def test_wrong_files_are_named(tmp_path, text, error):
+    path = tmp_path / "pool.yaml"
+    path.write_text(text)
+    with pytest.raises(PoolError, match=error):
+        load_pool(path, cache=tmp_path)
+
+
+def test_wrong_use_is_named(server, tmp_path):
+    with pytest.raises(PoolError, match=r"no pool 'paper8': give one of .*local.*, or the path of a .yaml file"):
+        load_pool("paper8")
+    with pytest.raises(PoolError, match="load_pool has the unknown key 'retires'"):
+        load_pool("paper7-live", retires=3)
+    pool = live_pool(server, tmp_path, "ok")
+    for agent in (-1, 1):
+        with pytest.raises(PoolError, match=f"no agent {agent}: the pool has the agents 0 to 0"):
+            ask_sync(pool, agent, HELLO, 0)
+    with pytest.raises(PoolError, match="not plain JSON values"):
+        ask_sync(pool, 0, [{"role": "user", "content": b"bytes"}], 0)
+
+
+def test_shipped_files(tmp_path):
+    for path in sorted((ROOT / "data" / "pools").glob("*.yaml")):
+        assert read_config(path)["kind"] in ("simulated", "slm", "litellm", "recorded"), path
+    live = load_pool("paper7-live", cache=tmp_path)
+    names = [agent.name for agent in live.agents]
+    assert names[0] == "GPT-5" and names[5:] == ["Qwen3-32B (reasoning)", "Qwen3-32B (direct)"]
+    assert live.agents[5].model == live.agents[6].model and live.agents[5].parameters != live.agents[6].parameters
+
+
+def test_mixed_file_answers_as_its_parts_do(tmp_path):
+    """The simulated agents of data/pools/mixed.yaml say and cost behind litellm what they do without it."""
+    from suite.questions import load_questions
+    from trinity_core.roles import Transcript, build_prompt
+
+    questions = load_questions("math", "test", 3)
+    mixed = load_pool("mixed", questions=questions, cache=tmp_path)
+    simulated = load_pool("paper7", questions=questions)
+    numbers = {agent.name: number for number, agent in enumerate(simulated.agents)}
+    for number, agent in enumerate(mixed.agents[:2]):
+        for question in questions:
+            messages = build_prompt("worker", Transcript(question.text))
+            expected = ask_sync(simulated, numbers[agent.model.partition("/")[2]], messages, 101)
+            assert ask_sync(mixed, number, messages, 101) == expected and "Answer:" in expected.text
+    path = tmp_path / "wrong.yaml"
+    path.write_text("kind: litellm\nsimulated: paper7\nagents:\n  - {name: a, model: simulated/GPT-9}\n")
+    with pytest.raises(PoolError, match=r"agent a: no 'simulated/GPT-9'; choose simulated/ with .*GPT-5"):
+        load_pool(path, questions=questions, cache=tmp_path)
+
+
+def test_import_is_light():
+    heavy = ("litellm", "torch", "transformers", "numpy", "yaml", "tenacity")
+    code = f"import sys, trinity_core.pool; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+# --- asking from anywhere -----------------------------------------------------------------------------------------
+
+
+class Echo:
+    """A pool without litellm."""
+
+    agents = (Agent("echo", "echo"), Agent("failing", "failing"))
+
+    def __init__(self, word: str = "echo") -> None:
+        self.word = word
+
+    async def ask(self, agent, messages, replicate):
+        await asyncio.sleep(0)
+        if agent == 1:
+            return Message("", None, None, None, "error", error="unknown question; load its family")
+        return Message(f"{self.word} {messages[-1]['content']} {replicate}", 3, 4, 0.25, "stop")
+
+
+def test_ask_sync_anywhere():
+    pool = Echo()
+    found = [ask_sync(pool, 0, HELLO, 1).text]
+    thread = threading.Thread(target=lambda: found.append(ask_sync(pool, 0, HELLO, 2).text))
+    thread.start()
+    thread.join()
+
+    async def main():
+        found.append(ask_sync(pool, 0, HELLO, 3).text)
+        found.append((await pool.ask(0, HELLO, 4)).text)
+        found.append((await on_pool_loop(pool.ask(0, HELLO, 5))).text)
+
+    asyncio.run(main())
+    assert found == [f"echo hello {i}" for i in range(1, 6)]
+
+
+def test_ask_sync_inside_a_call_is_refused():
+    async def inside():
+        return ask_sync(Echo(), 0, HELLO, 0)
+
+    with pytest.raises(RuntimeError, match="would wait for itself"):
+        asyncio.run_coroutine_threadsafe(inside(), pool_loop()).result(60)
+
+
+# --- the simulated pool and the local model behind litellm ---------------------------------------------------------
+
+
+def test_custom_providers_side_by_side(server, tmp_path):
+    """Two pools with other simulated parts, and a real server, through one litellm; failures are not tried again."""
+    agents = (
+        Agent("sim", "simulated/echo"),
+        Agent("broken", "simulated/failing"),
+        Agent("live", "openai/ok", {"api_base": server.url}),
+    )
+    one, two = (
+        LiteLLMPool(agents, cache=tmp_path, simulated=Echo(word), budget=Budget(max_calls=1)) for word in ("one", "two")
+    )
+    assert ask_sync(one, 0, HELLO, 7) == Message("one hello 7", 3, 4, 0.25, "stop")
+    assert ask_sync(two, 0, HELLO, 8).text == "two hello 8"
+    assert ask_sync(one, 0, HELLO, 9).text == "one hello 9"
+    broken = ask_sync(one, 1, HELLO, 0)
+    assert broken.finish == "error" and "unknown question; load its family" in broken.error
+    assert ask_sync(one, 2, HELLO, 0).text == "You said: hello"
+    assert one.counts["requests"] == 1 == len(server.requests)  # what answers here costs no call of the budget
+    import litellm
+
+    reply = litellm.completion(model="simulated/echo", messages=HELLO)
+    assert reply.choices[0].message.content == "two hello 0"
+
+
+@pytest.fixture(scope="module")
+def slm_answers(tmp_path_factory):
+    """The local pool's answers to three prompts, asked one by one: agent, prompt, replicate -> message."""
+    pool = local_pool(tmp_path_factory.mktemp("serial"))
+    return {ask: ask_sync(pool, ask[0], prompt(ask[1]), ask[2]) for ask in SLM_ASKS}
+
+
+SLM_ASKS = [(0, "2+2?", 0), (0, "Name a colour.", 0), (1, "Name a colour.", 0), (1, "Name a colour.", 1)]
+
+
+def prompt(text: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": "Answer in one sentence."}, {"role": "user", "content": text}]
+
+
+def local_pool(folder: Path):
+    from suite.pools.slm import SlmPool
+
+    agents = (
+        Agent("greedy", "smollm2-135m", {"max_tokens": 6}),
+        Agent("sampled", "smollm2-135m", {"max_tokens": 6, "temperature": 1.5, "top_p": 0.95}),
+    )
+    return SlmPool(agents, cache=folder)
+
+
+def test_slm_answers_are_real(slm_answers):
+    for message in slm_answers.values():
+        assert message.finish in ("stop", "length") and message.text and message.cost == 0.0
+        assert message.tokens_in > 10 and 1 <= message.tokens_out <= 6
+        assert (message.finish == "length") <= (message.tokens_out == 6)
+    assert slm_answers[SLM_ASKS[2]].text != slm_answers[SLM_ASKS[3]].text  # another replicate, another draw
+
+
+def test_slm_concurrent_equals_serial(slm_answers, tmp_path):
+    """In another order, all at once, with nothing on disk; while the model works the loop goes on."""
+    pool, beats = local_pool(tmp_path), 0
+
+    async def heart():
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.01)
+            beats += 1
+
+    async def main():
+        beating = asyncio.create_task(on_pool_loop(heart()))
+        found = await asyncio.gather(*(pool.ask(a, prompt(text), r) for a, text, r in reversed(SLM_ASKS)))
+        beating.cancel()
+        return found
+
+    assert asyncio.run(main()) == [slm_answers[ask] for ask in reversed(SLM_ASKS)]
+    assert beats > 5
+    assert ask_sync(pool, 0, prompt("2+2?"), 0) == replace(slm_answers[SLM_ASKS[0]], cached=True)
+
+
+def test_slm_behind_litellm_says_the_same(slm_answers, tmp_path, monkeypatch):
+    monkeypatch.setattr("suite.pools.cache.cache_dir", lambda: tmp_path)
+    pool = LiteLLMPool((Agent("slm", "slm/smollm2-135m", {"max_tokens": 6}),), cache=tmp_path)
+    agent, text, replicate = SLM_ASKS[0]
+    assert ask_sync(pool, agent, prompt(text), replicate) == slm_answers[SLM_ASKS[0]]
+
+
+def test_slm_too_long_prompt_and_unknown_model(tmp_path):
+    pool = local_pool(tmp_path)
+    message = ask_sync(pool, 0, prompt("word " * 9000), 0)
+    assert message.finish == "error" and "PromptTooLong" in message.error and "8192" in message.error
+    from suite.pools.slm import SlmPool
+
+    with pytest.raises(PoolError, match="unknown model 'no model'"):
+        ask_sync(SlmPool((Agent("a", "no model"),), cache=tmp_path), 0, HELLO, 0)

@@ -1,0 +1,604 @@
+"""Verdict rules, the claims ledger, what a notebook writes, and the report pages."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from suite.commands import report as command
+from suite.published import published
+from suite.results import Claim, Evidence, Results, Verdict, judge, ledger, pages, style
+from suite.results import claims as rules
+from suite.results.results import Table
+from suite.runner import freshness
+from suite.runner.notebook import discover
+from trinity_core import paths
+
+MEASURED = [Evidence.REAL_SLM, Evidence.RECORDED, Evidence.LIVE]
+
+
+def verdict(**given: object) -> Verdict:
+    return judge(**({"evidence": "real-SLM", "paper": 1.0, "ours": 1.0} | given))[0]
+
+
+# -- judge -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("evidence", MEASURED)
+def test_equal_within_tolerance_or_interval_is_reproduced(evidence):
+    assert verdict(evidence=evidence, ours=1.04, tolerance=0.05) is Verdict.REPRODUCED
+    assert verdict(evidence=evidence, ours=1.2, interval=(0.9, 1.5)) is Verdict.REPRODUCED
+    assert verdict(evidence=evidence, ours=1.06, tolerance=0.05) is Verdict.NOT_REPRODUCED
+    assert verdict(evidence=evidence, ours=1.2, interval=(1.1, 1.3)) is Verdict.NOT_REPRODUCED
+    assert verdict(evidence=evidence, ours=1.2, interval=(1.1, 1.3), tolerance=0.3) is Verdict.REPRODUCED
+
+
+def test_tolerance_bounds_are_inclusive_despite_float_noise():
+    assert verdict(paper=0.615, ours=0.6155, tolerance=0.0005) is Verdict.REPRODUCED
+    assert verdict(paper=70.44, ours=70.435, tolerance=0.005, evidence="arithmetic") is Verdict.REPRODUCED
+
+
+def test_arithmetic_agreement_through_the_cells_rounding_is_consistent_only():
+    given = {"evidence": "arithmetic", "paper": 10.0, "tolerance": 0.005}
+    assert verdict(**given, ours=10.004, interval=(9.994, 10.014)) is Verdict.REPRODUCED
+    assert verdict(**given, ours=10.012, interval=(10.002, 10.022)) is Verdict.CONSISTENT  # reaches with the half unit
+    assert verdict(**given, ours=10.016, interval=(10.006, 10.026)) is Verdict.NOT_REPRODUCED
+    assert verdict(evidence="arithmetic", paper=10, ours=10, interval=(9, 11)) is Verdict.REPRODUCED
+    assert verdict(evidence="arithmetic", paper=10.5, ours=10, interval=(9, 11)) is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(("relation", "sign"), [("greater", 1), ("less", -1)])
+def test_an_order_needs_an_interval_off_zero(relation, sign):
+    def order(ours, half, **more):
+        low, high = sorted((sign * ours - half, sign * ours + half))
+        return judge(evidence="real-SLM", paper=None, ours=sign * ours, interval=(low, high), relation=relation, **more)
+
+    assert order(0.3, 0.2)[0] is Verdict.REPRODUCED
+    result, reason = order(0.3, 0.4)
+    assert result is Verdict.NOT_REPRODUCED and "includes 0" in reason
+    assert order(0.3, 0.3)[0] is Verdict.NOT_REPRODUCED  # touching 0 is not above it
+    assert order(-0.3, 0.1)[0] is Verdict.NOT_REPRODUCED
+    assert order(0.3, 0.2, stand_in=True)[0] is Verdict.CONSISTENT
+
+
+def test_an_arithmetic_order_is_exact_and_a_tie_is_no_order():
+    assert verdict(evidence="arithmetic", paper=None, ours=0.01, relation="greater") is Verdict.REPRODUCED
+    assert verdict(evidence="arithmetic", paper=None, ours=0.0, relation="greater") is Verdict.NOT_REPRODUCED
+    assert verdict(evidence="arithmetic", paper=None, ours=0.01, tolerance=0.02, relation="greater") is (
+        Verdict.NOT_REPRODUCED)
+
+
+def test_bounds_hold_for_the_whole_interval():
+    assert verdict(paper=0.9, ours=0.95, interval=(0.91, 0.99), relation="at least") is Verdict.REPRODUCED
+    assert verdict(paper=0.9, ours=0.95, interval=(0.89, 0.99), relation="at least") is Verdict.NOT_REPRODUCED
+    assert verdict(paper=0.9, ours=0.89, tolerance=0.02, relation="at least") is Verdict.REPRODUCED
+    assert verdict(paper=20_000, ours=19_456, evidence="arithmetic", relation="at most") is Verdict.REPRODUCED
+    assert verdict(paper=20_000, ours=20_001, evidence="arithmetic", relation="at most") is Verdict.NOT_REPRODUCED
+    assert verdict(paper=1.0, ours=0.9, interval=(0.8, 1.1), relation="at most") is Verdict.NOT_REPRODUCED
+
+
+def test_nothing_simulated_or_standing_in_is_ever_reproduced():
+    """Every relation, on either side, with and without an interval: the caps hold for all of them."""
+    seen = set()
+    for relation, ours, half, tolerance, stand_in, evidence in itertools.product(
+            rules.RELATIONS, (-2, -1, 0, 1, 2), (None, 0.5, 5.0), (None, 0.5), (False, True), Evidence):
+        if half is None and (tolerance is None or relation in ("greater", "less")):
+            continue
+        interval = None if half is None else (ours - half, ours + half)
+        result = verdict(evidence=evidence, ours=ours, interval=interval, tolerance=tolerance, relation=relation,
+                         stand_in=stand_in, paper=-1.0 if relation == "less" else 1.0)
+        seen.add((evidence is Evidence.SIMULATED or stand_in, result))
+    assert (True, Verdict.REPRODUCED) not in seen
+    assert {(True, Verdict.CONSISTENT), (True, Verdict.NOT_REPRODUCED), (False, Verdict.REPRODUCED),
+            (False, Verdict.NOT_REPRODUCED)} <= seen
+
+
+def test_caps_say_why():
+    assert "simulated" in judge(evidence="simulated", paper=1, ours=1, tolerance=0)[1]
+    assert "stand-in" in judge(evidence="live", paper=1, ours=1, tolerance=0, stand_in=True)[1]
+
+
+def test_without_our_number_a_claim_is_not_testable():
+    assert verdict(ours=None) is Verdict.NOT_TESTABLE
+    assert verdict(ours=None, relation="greater", paper=None) is Verdict.NOT_TESTABLE
+
+
+@pytest.mark.parametrize(("given", "named"), [
+    ({"ours": math.nan, "tolerance": 1}, "ours is nan"),
+    ({"paper": math.nan, "tolerance": 1}, "paper is nan"),
+    ({"ours": math.inf, "tolerance": 1}, "ours is inf"),
+    ({"tolerance": math.nan}, "tolerance is nan"),
+    ({"tolerance": -1}, "tolerance is -1"),
+    ({"interval": (0, math.nan)}, "high end is nan"),
+    ({"interval": (2, 3)}, "does not hold ours = 1.0"),
+    ({"interval": (3, 0)}, "low <= high"),
+    ({"interval": 3}, "give \\(low, high\\)"),
+    ({"interval": (0, 2), "ours": None}, "ours is None"),
+    ({}, "neither tolerance nor interval"),
+    ({"relation": "greater", "paper": None}, "no interval given for a difference on real-SLM"),
+    ({"relation": "less", "paper": None, "ours": -1.0, "tolerance": 0}, "no interval given"),  # a bare estimate
+    ({"relation": "greater", "paper": -3, "interval": (0.5, 2)}, "paper is -3 with relation 'greater'"),
+    ({"relation": "less", "paper": 3, "ours": -1, "interval": (-2, -0.5)}, "paper is 3 with relation 'less'"),
+    ({"ours": True, "tolerance": 0}, "ours is True"),
+    ({"paper": None, "tolerance": 1}, "needs the paper's number"),
+    ({"paper": "1", "tolerance": 1}, "paper is '1'"),
+    ({"tolerance": 1, "relation": "near"}, "unknown relation 'near'"),
+    ({"tolerance": 1, "evidence": "guess"}, "unknown evidence class 'guess'"),
+])
+def test_bad_input_is_refused_by_name(given, named):
+    with pytest.raises(ValueError, match=named):
+        verdict(**given)
+
+
+def test_every_class_and_verdict_has_a_meaning():
+    assert set(rules.EVIDENCE_MEANING) == set(Evidence) and set(rules.VERDICT_MEANING) == set(Verdict)
+    assert {str(v) for v in Verdict} == {"reproduced", "consistent", "not reproduced", "not testable here"}
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (None, "–"), (31680, "31,680"), (147000.0, "147,000"), (0.6146, "0.6146"), (51.0666667, "51.067"),
+    (67.0175, "67.0175"), (-2.28, "-2.28"), (0.00001234, "1.2e-05"), (12345.678, "12,345.678"), (0, "0"),
+    (98765.43219, "98,765.4"), (0.123456, "0.1235"), (3e-10, "3e-10"), (1e-16, "0"), (41 - 1e-12, "41"),
+    (math.nan, "–"), (-math.inf, "-inf"),
+])
+def test_numbers_read_well(value, text):
+    assert rules.number(value) == text
+
+
+# -- Claim -----------------------------------------------------------------------------------------------------------
+
+def make_claim(**given: object) -> Claim:
+    return Claim(**({
+        "id": "02.a", "statement": "A holds", "source": "Table 1", "paper": 1.5, "ours": 1.25, "interval": (1.0, 1.5),
+        "evidence": "real-SLM", "verdict": "consistent", "reason": "because", "unit": "%",
+    } | given))
+
+
+@pytest.mark.parametrize("given", [
+    {}, {"interval": None}, {"paper": None, "relation": "greater"}, {"paper": 3, "ours": 3, "interval": None},
+    {"ours": None, "interval": None, "verdict": "not testable here"}, {"statement": "ε ≤ 1 | <b>"},
+])
+def test_json_round_trip(given):
+    claim = make_claim(**given)
+    assert Claim.from_json(json.loads(json.dumps(claim.to_json()))) == claim
+
+
+@pytest.mark.parametrize(("given", "named"), [
+    ({"verdict": "reproduced", "evidence": "simulated"}, "simulated"),
+    ({"id": "no-number"}, "two digits"),
+    ({"id": "02.with space"}, "two digits"),
+    ({"statement": " "}, "statement is ' '"),
+    ({"ours": math.nan, "interval": None}, "ours is nan"),
+    ({"verdict": "not testable here"}, "without our number"),
+    ({"verdict": "proved"}, "unknown verdict 'proved'"),
+    ({"unit": None}, "unit is None"),
+])
+def test_a_claim_cannot_say_what_judge_would_not(given, named):
+    with pytest.raises(ValueError, match=named):
+        make_claim(**given)
+
+
+def test_from_json_names_missing_and_unknown_fields():
+    record = make_claim().to_json()
+    del record["reason"]
+    with pytest.raises(ValueError, match=r"missing fields \['reason'\], unknown fields \['extra'\]"):
+        Claim.from_json(record | {"extra": 1})
+    with pytest.raises(ValueError, match="must be an object"):
+        Claim.from_json([])
+
+
+# -- Results ---------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def root(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("TRINITY_RESULTS", str(tmp_path))
+    monkeypatch.delenv("TRINITY_STAGING", raising=False)
+    return tmp_path
+
+
+def record_claim(results: Results, id: str = "02.a", **given: object) -> Claim:
+    return results.claim(**({
+        "id": id, "statement": f"Statement of {id}", "source": "Table 1", "paper": 1.0, "ours": 1.0, "tolerance": 0.1,
+        "evidence": "real-SLM",
+    } | given))
+
+
+def make_notebook(name: str, ids: list[str], profile: str = "smoke") -> Results:
+    results = Results(name, profile)
+    for id in ids:
+        record_claim(results, id)
+    results.write()
+    return results
+
+
+def test_results_go_to_the_profiles_folder_or_where_the_runner_stages(root, tmp_path, monkeypatch):
+    assert Results("02_separability", "smoke").dir == root / "smoke" / "02_separability"
+    monkeypatch.setenv("TRINITY_STAGING", str(tmp_path / "staged"))
+    assert Results("02_separability", "smoke").dir == tmp_path / "staged"
+    monkeypatch.setenv("TRINITY_STAGING", str(tmp_path / ".02_renamed.staging"))
+    with pytest.raises(ValueError, match="Results\\('02_separability', ...\\) in the notebook '02_renamed'"):
+        Results("02_separability", "smoke")
+
+
+@pytest.mark.parametrize(("name", "profile", "named"), [
+    ("separability", "smoke", "'separability'"), ("02_separability.ipynb", "smoke", "ipynb"),
+    ("02_separability", "nope", "unknown profile 'nope'"),
+])
+def test_results_refuse_unknown_names(name, profile, named):
+    with pytest.raises(ValueError, match=named):
+        Results(name, profile)
+
+
+def test_a_table_shows_its_caption_and_evidence_and_keeps_full_precision(root):
+    import pandas as pd
+
+    frame = pd.DataFrame({"name": ["a|b", "<i>"], "value": [1 / 3, -1e-12], "count": [1000, 2], "ok": [True, False],
+                          "range": [(0.1, 0.2), None]})
+    results = Results("02_separability", "smoke")
+    table = results.table(frame, "one", evidence="recorded", caption="A caption.")
+    text, html = repr(table), table._repr_html_()
+    assert text.startswith("A caption (evidence: recorded)\n") and "A caption (evidence: recorded)" in html
+    assert "&lt;i&gt;" in html and "<i>" not in html
+    assert "1,000" in text and "[0.1, 0.2]" in text and "yes" in text and "-0.0000" not in text
+    assert "a\\|b" in (results.dir / "tables" / "one.md").read_text(encoding="utf-8")
+    assert (results.dir / "tables" / "one.csv").read_text().splitlines()[1].startswith("a|b,0.3333333333,1000,True")
+    assert len(table) == 2
+
+
+@pytest.mark.parametrize(("values", "shown"), [
+    ([1e-5, 2e-6], ["0.00001", "0.000002"]), ([(math.nan, math.nan)], ["[–, –]"]), ([None, math.inf, "x"], ["inf"]),
+    ([1e-14, 0.0], ["0", "0"]), ([1 + 2j], ["(1+2j)"]), ([4e-10, "x"], ["4e-10"]),
+])
+def test_odd_cells_are_shown_as_they_are(values, shown):
+    """No small number as a plain zero, no crash on a missing or endless one."""
+    import pandas as pd
+
+    text = repr(Table(pd.DataFrame({"a": values}), "c"))
+    assert all(one in text.split() or one in text for one in shown)
+    if shown[0] != "0":
+        assert "0" not in text.split()
+    assert "–" in repr(Table(pd.DataFrame({"a": pd.array([1.5, None], dtype="Float64")}), "c"))
+
+
+def test_table_texts_depend_on_the_frame_only(root):
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": [1.23456, 100.0]}, index=pd.Index(["a", "b"], name="key"))
+    results = Results("02_separability", "smoke")
+    first = results.table(frame, "one", evidence="recorded", caption="c")
+    second = results.table(frame, "one", evidence="recorded", caption="c")
+    assert repr(first) == repr(second) and first._repr_html_() == second._repr_html_()
+    assert "key" in repr(first) and "100.00" in repr(first)
+    assert "1.2346" in repr(results.table(frame, "one", evidence="recorded", caption="c", decimals=4))
+
+
+def test_a_figure_has_the_same_bytes_every_time_and_carries_its_evidence(root, tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    style.use()
+    contents = []
+    for _ in range(2):
+        fig, ax = plt.subplots()
+        ax.plot([1, 2], label="line")
+        style.mark_paper(ax, 1.5)
+        style.mark_paper(ax, 1.5, at=0.5, label=None)
+        fig.legend(loc="outside lower center")
+        results = Results("02_separability", "smoke")
+        results.figure(fig, "one", evidence="real-SLM")
+        results.figure(fig, "one", evidence="real-SLM")  # again: no second label
+        assert [text.get_text() for text in fig.texts] == ["evidence: real-SLM"]
+        plt.close(fig)
+        contents.append([(results.dir / "figures" / f"one.{suffix}").read_bytes() for suffix in ("png", "svg")])
+    assert contents[0] == contents[1]
+    assert b"<dc:date>" not in contents[0][1] and contents[0][0].startswith(b"\x89PNG")
+
+
+def test_what_is_no_table_or_figure_is_named_and_a_figure_has_one_evidence_class(root):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    results = Results("02_separability", "smoke")
+    figure, axis = plt.subplots()
+    with pytest.raises(ValueError, match="'one' is a Axes; give a matplotlib Figure"):
+        results.figure(axis, "one", evidence="live")
+    results.figure(figure, "one", evidence="live")
+    with pytest.raises(ValueError, match="'evidence: live' already"):
+        results.figure(figure, "two", evidence="simulated")
+    plt.close(figure)
+    with pytest.raises(ValueError, match="'one' is a list; give a DataFrame"):
+        results.table([1], "one", evidence="live", caption="c")
+    for caption in ("", " ", None):
+        with pytest.raises(ValueError, match="caption is"):
+            results.table(pd.DataFrame({"a": [1]}), "one", evidence="live", caption=caption)
+
+
+def test_mark_paper_names_a_wrong_axis():
+    with pytest.raises(ValueError, match="axis is 'z'"):
+        style.mark_paper(None, 1.0, axis="z")
+
+
+def test_every_family_agent_and_method_has_its_own_colour():
+    for colours in (style.FAMILY_COLOURS, style.AGENT_COLOURS, style.METHOD_COLOURS):
+        assert len(set(colours.values())) == len(colours)
+    agents = published("fig15_agent_selection").columns[1:]
+    assert set(style.AGENT_COLOURS) == set(agents)
+
+
+def test_claims_are_judged_recorded_and_written(root, capsys):
+    results = Results("02_separability", "smoke")
+    assert record_claim(results).verdict is Verdict.REPRODUCED
+    assert record_claim(results, "02.b", stand_in=True).verdict is Verdict.CONSISTENT
+    missing = record_claim(results, "02.c", ours=None, note="needs keys")
+    assert (missing.verdict, missing.reason) == (Verdict.NOT_TESTABLE, "needs keys")
+    assert "Statement of 02.b" in repr(results.claims_table())
+    results.write()
+    assert "3 claims (1 reproduced, 1 consistent, 1 not testable here)" in capsys.readouterr().out
+    read = ledger.load(root / "smoke", "smoke")
+    assert list(read[0].claims) == results.claims
+
+
+def test_running_a_cell_again_replaces_its_claim_but_an_id_names_one_claim(root):
+    results = Results("02_separability", "smoke")
+    record_claim(results, ours=1.0)
+    record_claim(results, ours=2.0)
+    assert [claim.ours for claim in results.claims] == [2.0]
+    with pytest.raises(ValueError, match="'02.a' is used twice"):
+        record_claim(results, statement="Another")
+    with pytest.raises(ValueError, match="must start with '02.'"):
+        record_claim(results, "03.a")
+
+
+def test_a_crash_while_writing_leaves_the_old_file_whole(root, monkeypatch):
+    results = make_notebook("02_separability", ["02.a"])
+    before = (results.dir / "claims.json").read_bytes()
+
+    def crash(*_: object) -> None:
+        raise OSError("power cut")
+
+    record_claim(results, "02.b")
+    monkeypatch.setattr(paths.os, "replace", crash)
+    with pytest.raises(OSError, match="power cut"):
+        results.write()
+    assert (results.dir / "claims.json").read_bytes() == before
+    assert [file.name for file in results.dir.iterdir()] == ["claims.json"]  # no temporary file stays
+
+
+# -- published -------------------------------------------------------------------------------------------------------
+
+def test_published_reads_a_table_and_its_source():
+    table = published("table1_zero_shot")
+    assert list(table["model"])[-1] == "TRINITY" and "Table 1" in published.source("table1_zero_shot")
+
+
+def test_every_published_table_can_be_read_and_says_its_source():
+    files = sorted((paths.DATA / "paper").glob("*.csv"))
+    assert len(files) >= 13
+    for file in files:
+        assert not published(file.stem).empty and published.source(file.stem)
+
+
+def test_published_names_what_is_wrong(tmp_path):
+    with pytest.raises(ValueError, match="no published table 'table99'; choose one of .*table1_zero_shot"):
+        published("table99")
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n1,2,3\n")
+    with pytest.raises(ValueError, match="bad.csv: not a CSV table"):
+        published("bad", tmp_path)
+    for text, named in (
+        ("a,b\n1,2\n1\n", "1 cells in the row '1', not 2"),
+        ("a,b\n1,2\n1,6x.1\n3,4\n5,6\n", "b is '6x.1' in row 2"),
+        ("# source: x\na,b\n", "no rows"),
+    ):
+        (tmp_path / "bad.csv").write_text(text)
+        with pytest.raises(ValueError, match=f"bad.csv: {named}"):
+            published("bad", tmp_path)
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="bad.csv: its first line"):
+        published.source("bad", tmp_path)
+
+
+# -- ledger and pages ------------------------------------------------------------------------------------------------
+
+def test_merge_keeps_every_claim_with_its_notebook(root):
+    make_notebook("02_separability", ["02.a", "02.b"])
+    make_notebook("00_paper_numbers", ["00.a"])
+    notebooks = ledger.load(root / "smoke", "smoke")
+    merged = json.loads(ledger.merged_json(notebooks, "smoke"))
+    assert [(c["notebook"], c["id"]) for c in merged["claims"]] == [
+        ("00_paper_numbers", "00.a"), ("02_separability", "02.a"), ("02_separability", "02.b")]
+
+
+def test_the_command_writes_the_same_bytes_for_the_same_claims(root, capsys):
+    make_notebook("02_separability", ["02.a", "02.b"])
+    make_notebook("00_paper_numbers", ["00.a"])
+    written = []
+    for _ in range(2):
+        assert command.main(["--profile", "smoke"]) == 0
+        written.append([(root / "smoke" / name).read_bytes() for name in ("REPORT.md", "claims.json", "index.html")])
+    assert written[0] == written[1]
+    out = capsys.readouterr().out
+    assert "02.b" in out and "00 Paper numbers" in out and "REPORT.md" in out
+    report = written[0][0].decode()
+    assert "| real-SLM | 3 | 0 | 0 | 0 | 3 |" in report and report.count("✔ reproduced") == 3
+
+
+def test_out_names_another_results_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRINITY_RESULTS", str(tmp_path / "there"))
+    make_notebook("00_paper_numbers", ["00.a"])
+    monkeypatch.setenv("TRINITY_RESULTS", str(tmp_path / "elsewhere"))
+    assert command.main(["--profile", "smoke", "--out", str(tmp_path / "there")]) == 0
+    assert (tmp_path / "there" / "smoke" / "REPORT.md").is_file() and not (tmp_path / "elsewhere").exists()
+
+
+def test_without_results_the_command_says_how_to_make_them(root, capsys):
+    assert command.main(["--profile", "smoke"]) == 1
+    error = capsys.readouterr().err
+    assert "no results of profile 'smoke'" in error and "./run_all.sh --profile smoke" in error
+    assert str(root) not in error
+
+
+def test_results_that_are_not_current_say_so_everywhere(root, capsys):
+    """Other parameters, an edited file, a renamed notebook: such results look like any others."""
+    make_notebook("00_paper_numbers", ["00.a"])
+    make_notebook("02_separability", ["02.a"])
+    make_notebook("02_old_name", ["02.a"])
+    folder = root / "smoke"
+    book = {book.name: book for book in discover()}["00_paper_numbers"]
+    key = freshness.make_task(book, folder, "smoke", {}, freshness.inputs_digest()).key
+    own = {name: repr(value) for name, value in {**book.parameters, "profile": "smoke"}.items()}
+    files = {"claims.json": freshness.file_digest(folder / "00_paper_numbers" / "claims.json")}
+    record = {"key": key, "files": files, "seconds": 1.0, "parameters": own}
+    (folder / "00_paper_numbers" / "run.json").write_text(json.dumps(record))
+    (folder / "02_separability" / "run.json").write_text(json.dumps(record | {"parameters": own | {"seed": "7"}}))
+    said = freshness.remarks(folder, "smoke")
+    assert said["00_paper_numbers"] == "" and "seed = 7" in said["02_separability"]
+    assert command.main(["--profile", "smoke"]) == 0
+    pages_made = [capsys.readouterr().out, *((folder / name).read_text() for name in ("REPORT.md", "index.html"))]
+    for page in pages_made:
+        assert page.count("seed = 7") == 1 and page.count("no longer there") == 1
+    claims = json.loads((folder / "claims.json").read_text())["claims"]
+    assert [(claim["notebook"], claim["id"]) for claim in claims] == [("00_paper_numbers", "00.a"),
+                                                                      ("02_separability", "02.a")]
+    (folder / "00_paper_numbers" / "claims.json").write_text(
+        (folder / "00_paper_numbers" / "claims.json").read_text().replace('"paper": 1.0', '"paper": 1.1'))
+    assert "changed since" in freshness.remarks(folder, "smoke")["00_paper_numbers"]
+
+
+def test_a_damaged_table_is_named(root, capsys):
+    import pandas as pd
+
+    results = Results("00_paper_numbers", "smoke")
+    results.table(pd.DataFrame({"a": [1], "b": [2]}), "one", evidence="arithmetic", caption="c")
+    results.write()
+    file = results.dir / "tables" / "one.md"
+    file.write_text(file.read_text().replace("| 1 | 2 |", "| 1 |"))
+    assert command.main(["--profile", "smoke"]) == 1
+    assert "00_paper_numbers/tables/one.md is damaged" in capsys.readouterr().err
+
+
+def test_an_empty_out_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--out", ""])
+    assert "--out ''" in capsys.readouterr().err
+
+
+def test_an_unknown_profile_is_refused_by_name(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        command.main(["--profile", "nope"])
+    assert stopped.value.code == 2 and "'nope'" in capsys.readouterr().err
+
+
+def test_duplicate_ids_name_both_notebooks(root, capsys):
+    make_notebook("00_paper_numbers", ["00.a"])
+    make_notebook("02_separability", ["02.a"])
+    file = root / "smoke" / "02_separability" / "claims.json"
+    file.write_text(file.read_text().replace("02.a", "00.a"))
+    assert command.main(["--profile", "smoke"]) == 1
+    error = capsys.readouterr().err
+    assert "'00.a' is used twice" in error and "00_paper_numbers" in error and "02_separability" in error
+
+
+@pytest.mark.parametrize(("change", "named"), [
+    (lambda text: text[:-20], "malformed 00_paper_numbers/claims.json"),
+    (lambda text: "[]", "not a JSON object"),
+    (lambda text: text.replace('"ours": 1.0', '"ours": NaN'), "NaN"),
+    (lambda text: text.replace('"verdict": "reproduced"', '"verdict": "proved"'), "unknown verdict 'proved'"),
+    (lambda text: text.replace('"evidence": "real-SLM"', '"evidence": "simulated"'), "simulated"),
+    (lambda text: text.replace('"profile": "smoke"', '"profile": "paper"'), "profile is 'paper'"),
+    (lambda text: text.replace('"tables": []', '"tables": [{"name": "../x", "caption": "", "evidence": "live"}]'),
+     "'../x'"),
+    (lambda text: text.replace('"unit"', '"unity"'), "unknown fields"),
+])
+def test_a_malformed_file_is_named_with_its_remedy(root, capsys, change, named):
+    make_notebook("00_paper_numbers", ["00.a"])
+    file = root / "smoke" / "00_paper_numbers" / "claims.json"
+    text = change(file.read_text())
+    assert text != file.read_text()
+    file.write_text(text)
+    assert command.main(["--profile", "smoke"]) == 1
+    error = capsys.readouterr().err
+    assert "00_paper_numbers/claims.json" in error and named in error and "--only 00 --force" in error
+    assert not (root / "smoke" / "REPORT.md").exists()
+
+
+class _Collector(HTMLParser):
+    """Tags, links and text of a page; void elements need no end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_page_escapes_everything_and_is_self_contained(root):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    evil = "<script>alert('1')</script> & \"quotes\""
+    results = Results("02_separability", "smoke")
+    record_claim(results, '02."><script>', statement=evil, source=evil, note=evil, unit=evil)
+    fig, ax = plt.subplots()
+    results.figure(fig, "one", evidence="real-SLM", caption=evil)
+    plt.close(fig)
+    results.table(pd.DataFrame({evil: [evil, "a|b"]}), "two", evidence="real-SLM", caption=evil)
+    results.write()
+    (results.dir / "02_separability.ipynb").write_text("{}")
+    assert command.main(["--profile", "smoke"]) == 0
+    page = (root / "smoke" / "index.html").read_text(encoding="utf-8")
+    seen = _Collector()
+    seen.feed(page)
+    assert not seen.open and "script" not in seen.tags
+    assert seen.text.count(evil) >= 5 and "a|b" in seen.text
+    assert not [link for link in seen.links if re.match(r"[a-z]+:|//", link)]
+    local = [link for link in seen.links if not link.startswith("#")]
+    assert all((root / "smoke" / link).is_file() for link in local)
+    assert {"02_separability/figures/one.svg", "02_separability/figures/one.png", "02_separability/tables/two.csv",
+            "02_separability/02_separability.ipynb", "REPORT.md", "claims.json"} <= set(local)
+    report = (root / "smoke" / "REPORT.md").read_text(encoding="utf-8")
+    assert "<script>" not in report
+
+
+def test_a_notebook_without_claims_still_appears(root):
+    make_notebook("01_anatomy_of_a_decision", [])
+    notebooks = ledger.load(root / "smoke", "smoke")
+    assert "01 Anatomy of a decision" in pages.as_markdown(notebooks, "smoke")
+    assert "01 Anatomy of a decision" in pages.as_html(notebooks, "smoke", root / "smoke")
+
+
+def test_the_report_package_imports_nothing_heavy():
+    """`python -m suite.commands.report` must answer at once: only the standard library behind it."""
+    script = ("import sys, suite.commands.report\n"
+              "print([m for m in ('pandas', 'matplotlib', 'numpy', 'torch', 'cma') if m in sys.modules])")
+    env = os.environ | {"PYTHONPATH": str(paths.ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.strip() == "[]"
