@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from house import faults
 
 from trinity_core.paths import ROOT
 
@@ -56,10 +57,55 @@ def test_files_stay_small(tracked):
     assert not [path for path in tracked if path.stat().st_size > 4 * 2**20]
 
 
-def test_modules_stay_readable():
-    modules = (ROOT / "trinity_core").rglob("*.py")
-    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in modules}
-    assert not {name: length for name, length in lengths.items() if length > 350}
+def test_the_house_stands():
+    assert faults(ROOT) == []
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Writes a small house: module name -> source."""
+
+    def write(**sources: str) -> list[str]:
+        for name, source in sources.items():
+            top, *rest = name.split("__")
+            path = tmp_path / ("notebooks/suite" if top == "suite" else top)
+            path = path.joinpath(*rest).with_suffix(".py")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source)
+        return faults(tmp_path)
+
+    return write
+
+
+SOUND = {
+    "trinity_core__heads": "import numpy\n",
+    "suite__worlds__live": "from trinity_core import heads\n",
+    "suite__chapters__cost": "from suite.worlds.live import x\n",
+}
+
+
+def test_a_sound_house_has_no_fault(made):
+    assert made(**SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"trinity_core__svf": "import suite.worlds.live\n"}, "the core imports the suite: trinity_core.svf"),
+        ({"trinity_core__svf": "def f():\n    from suite.worlds import live\n"}, "the core imports the suite"),
+        ({"suite__worlds__tree": "from suite.chapters import cost\n"}, "an arrow runs upward: suite.worlds.tree"),
+        (
+            {"trinity_core__heads": "import trinity_core.svf", "trinity_core__svf": "import trinity_core.heads"},
+            "circle",
+        ),
+        ({"suite__attic__box": ""}, "attic stands on no floor"),
+        ({"suite__worlds__long": "\n" * 351}, "suite.worlds.long has more than 350 lines"),
+        ({f"trinity_core__m{i}": "\n" * 340 for i in range(10)}, "the core has 340"),
+    ],
+    ids=["core-suite", "core-suite-in-function", "upward", "circle", "no-floor", "long-module", "thick-core"],
+)
+def test_a_fault_of_the_house_is_named(made, more, said):
+    assert said in "; ".join(made(**(SOUND | more)))
 
 
 def test_lines_stay_short(tracked):
