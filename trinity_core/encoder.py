@@ -29,7 +29,7 @@ from trinity_core.encoder_input import Text, as_messages, content_key
 from trinity_core.encoder_prefix import PrefixStore, run_model
 from trinity_core.paths import cache_dir
 from trinity_core.progress import progress
-from trinity_core.slm import ModelSource, find_model, load_body, load_config, load_tokenizer
+from trinity_core.slm import ModelSource, find_model, load_body, load_tokenizer, read_sizes
 
 POSITIONS = ("penultimate", "last", "mean")
 INPUT_FORMATS = ("raw", "chat")
@@ -117,17 +117,15 @@ class Encoder:
         max_tokens: int,
         cache: bool,
     ) -> None:
-        config = load_config(source)
         self.name = source.name
-        self.d: int = config.hidden_size
-        self.n_layers: int = config.num_hidden_layers
+        self.d, self.n_layers, longest = read_sizes(source)
         self.position = position
         self.input_format = input_format
         self.layer = self._layer_index(layer)
         self.dtype = dtype
         self.thinking = thinking
         self.random_weights = random_weights
-        self.max_tokens = min(max_tokens, config.max_position_embeddings)
+        self.max_tokens = min(max_tokens, longest)
         self.stats = EncoderStats()
         self._source = source
         self._lock = threading.Lock()

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import io
+import json
 import os
 import re
 import shutil
@@ -172,11 +173,11 @@ def load_tokenizer(source: ModelSource) -> Any:
     return AutoTokenizer.from_pretrained(source.folder, local_files_only=True)
 
 
-def load_config(source: ModelSource) -> Any:
-    """The model's configuration (`hidden_size`, `num_hidden_layers`, ...), from its folder alone."""
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(source.folder, local_files_only=True)
+def read_sizes(source: ModelSource) -> tuple[int, int, int]:
+    """(d, blocks, longest input in tokens), from config.json alone: transformers takes seconds to import, and whoever
+    finds all states in the bank or the cache never needs it."""
+    config = json.loads((source.folder / "config.json").read_text(encoding="utf-8"))
+    return config["hidden_size"], config["num_hidden_layers"], config["max_position_embeddings"]
 
 
 def load_body(source: ModelSource, dtype: str, random_weights: int | None = None) -> Any:
@@ -185,7 +186,7 @@ def load_body(source: ModelSource, dtype: str, random_weights: int | None = None
     `random_weights`: a seed for fresh random weights in the same architecture (the control "it learned nothing").
     """
     import torch
-    from transformers import AutoModel
+    from transformers import AutoConfig, AutoModel
 
     torch_dtype = getattr(torch, dtype)
     if random_weights is None:
@@ -194,7 +195,8 @@ def load_body(source: ModelSource, dtype: str, random_weights: int | None = None
     else:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(random_weights)
-            model = AutoModel.from_config(load_config(source), dtype=torch_dtype)
+            config = AutoConfig.from_pretrained(source.folder, local_files_only=True)
+            model = AutoModel.from_config(config, dtype=torch_dtype)
     return model.eval().requires_grad_(False)
 
 
