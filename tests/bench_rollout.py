@@ -43,16 +43,16 @@ def story(rollout) -> tuple:
 def measure() -> dict[str, float]:
     from suite.pools import load_pool
     from suite.questions import load_questions
-    from trinity_core.coordinator import LinearPolicy
+    from trinity_core.coordinator import HeadPolicy
     from trinity_core.encoder import load_encoder
+    from trinity_core.heads import LinearHead
     from trinity_core.rollout import Job, run_rollouts
-    from trinity_core.types import ROLES
 
     questions = load_questions(split="train", per_family=PER_FAMILY)
     pool = load_pool("paper7", questions=questions)
     plain, empty = load_encoder(cache=False), load_encoder()
-    weights = np.random.default_rng(0).normal(0, SIGMA, (CANDIDATES, len(pool.agents) + len(ROLES), plain.d))
-    policy = LinearPolicy(weights)
+    head = LinearHead(len(pool.agents), plain.d)
+    policy = HeadPolicy(head, np.random.default_rng(0).normal(0, SIGMA, (CANDIDATES, head.size)))
     jobs = [Job(question, candidate) for candidate in range(CANDIDATES) for question in questions]
     # What is not measured: loading the weights, and the checks of answers, which are cached for all ways alike.
     plain.encode(["One text first, so that loading is not measured."])

@@ -1,35 +1,288 @@
-"""From a hidden state to a decision: the linear head, the two softmaxes, the draw (sections 3.1 and A.4).
+"""From a hidden state to a decision: the heads, the two softmaxes, the draw (sections 3.1 and A.4; Tables 3 and 6).
 
-A head maps the hidden state h (d numbers) of a transcript to L + 3 logits z: one for each of the L agents, then one
-for each role. A *separate* softmax over either part gives the chances of the agents and of the roles, and agent and
-role are drawn independently. The main head is a plain matrix without bias, z = W h, W in R^((L+3) x d): row a scores
-agent a, row L + r scores role r.
+A head maps the hidden state h (d numbers) of a transcript to n_a = L + 3 logits z: one for each of the L agents, then
+one for each role. A *separate* softmax over either part gives the chances of the agents and of the roles, and agent and
+role are drawn independently. The main head is a plain matrix without bias, z = W h: row a scores agent a, row L + r
+scores role r. A.4 has four others. A head knows its sizes alone; its weights stay outside, as flat theta (..., n).
 
-Symbols: h -> `states`, W -> `weights`, z -> `logits`, L -> `n_agents`, theta (head part) -> `theta`, row-major W.
+Symbols: h -> `states`, z -> `logits`, L -> `n_agents`, n_a -> `n_logits`, r -> `rank`, theta (head part) -> `theta`.
 
-The linear head is two functions: `linear_from_flat`, from flat parameters to arrays, and `linear_logits`, from arrays
-and states to logits. `make_head` gives it and the four other architectures of A.4 (module `head_kinds`) one interface.
-What follows the logits is the same for every head.
-
-Departure: the released loop draws from one global, unseeded generator. Here the caller hands in the uniform numbers, so
-a decision depends on its own two numbers alone, not on what else is in the batch or was drawn before.
-All arithmetic is float64, whatever the encoder's precision.
+Departures: the caller hands in the uniform numbers of the draw (the released loop: one global, unseeded generator).
+Where A.4 leaves it open, every head but low-rank starts at zero, as the released run's vector does (half of the sparse
+head's dimensions then act), and tau is a sigmoid of its raw weight, stretched over [1, 20]. All float64.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from trinity_core.head_kinds import Head
+from trinity_core.checks import one_of, whole
+from trinity_core.types import ROLES
 
-# The order of the last three logits (METHOD.md section 2; the released code calls the Worker "solver").
-ROLES = ("worker", "thinker", "verifier")
+NEVER = -1e9  # a forbidden logit: finite, since logits must be; e^(NEVER - any usual logit) is 0 in float64
 
-# Table 3's heads, in its order.
-HEAD_NAMES = ("linear", "low-rank", "sparse", "block-diagonal-2", "block-diagonal-10")
+
+@dataclass(frozen=True)
+class Head(ABC):
+    """What all heads share: flat theta (..., n) <-> named arrays, and logits of a population at once."""
+
+    n_agents: int
+    d: int
+
+    name: ClassVar[str]
+    argmax: ClassVar[bool] = False  # whether the head decides by argmax instead of drawing (A.4)
+
+    def __post_init__(self) -> None:
+        whole("n_agents", self.n_agents, 1)
+        whole("d", self.d, 1)
+
+    @property
+    def n_logits(self) -> int:
+        """n_a = L + 3."""
+        return self.n_agents + len(ROLES)
+
+    @property
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The head's arrays by name, in their order within the flat vector; each lies there row-major."""
+
+    @property
+    def size(self) -> int:
+        """n, the number of weights (Table 6); (L + 3) d for the linear head, 10,240 at L = 7 and d = 1,024."""
+        return sum(math.prod(shape) for shape in self.shapes.values())
+
+    def split(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """theta (..., n), finite -> the named arrays, each (..., *shape), float64: views where theta is float64."""
+        theta = np.asarray(theta, dtype=np.float64)
+        if theta.ndim == 0 or theta.shape[-1] != self.size:
+            found = theta.shape[-1] if theta.ndim else "a single number"
+            raise ValueError(
+                f"theta has {found} parameters; the {self.name} head of {self.n_agents} agents + {len(ROLES)} roles"
+                f" at d = {self.d} needs {self.size}; cut off the SVF offsets first, or use this head's own theta"
+            )
+        if not np.isfinite(theta).all():
+            raise ValueError("theta holds a value that is not finite; refuse this candidate before it acts")
+        found, start = {}, 0
+        for name, shape in self.shapes.items():
+            end = start + math.prod(shape)
+            found[name], start = theta[..., start:end].reshape(*theta.shape[:-1], *shape), end
+        return found
+
+    def initial(self, generator: np.random.Generator) -> np.ndarray:
+        """Where training starts, theta (n,): zeros, as the released run's x0, unless A.4 gives the head its own."""
+        return np.zeros(self.size)
+
+    def logits(self, theta: np.ndarray, states: np.ndarray, **settings: Any) -> np.ndarray:
+        """theta (..., n), states (..., m, d) -> z (..., m, L+3), float64; the leading axes broadcast.
+
+        (n,) on (m, d) is one candidate; (lambda, n) on (lambda, m, d) a population, each on its own states; (lambda, n)
+        on (m, d) a population on common states. The last bits may depend on m, as in any BLAS product; with m = 1 a
+        logit is free of what else is asked. `settings`: the sparse head's `gumbel`. ValueError for sizes that differ.
+        """
+        arrays, states = self.split(theta), np.asarray(states, dtype=np.float64)
+        if states.ndim < 2 or states.shape[-1] != self.d:
+            raise ValueError(
+                f"states have shape {states.shape}; the {self.name} head reads (..., m, d) with d = {self.d};"
+                " a single state h is h[None, :], and a head fits only the encoder that it was made for"
+            )
+        try:
+            np.broadcast_shapes(np.shape(theta)[:-1], states.shape[:-2])
+        except ValueError:
+            shapes = f"theta of shape {np.shape(theta)} does not fit states of shape {states.shape}"
+            raise ValueError(f"{shapes}: give (lambda, n) and (lambda, m, d), or (n,) or (m, d) for all") from None
+        return self._logits(arrays, states, **settings)
+
+    @abstractmethod
+    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray: ...
+
+
+class LinearHead(Head):
+    """z = W h, W (n_a, d): d n_a weights."""
+
+    name = "linear"
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"W": (self.n_logits, self.d)}
+
+    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray:
+        return states @ arrays["W"].mT
+
+
+@dataclass(frozen=True)
+class LowRankHead(Head):
+    """z = 3 V ELU(U h), U (r, d), V (n_a, r), ELU with alpha = 0.1: r (d + n_a) weights."""
+
+    rank: int = 20  # Table 6's size; the text of A.4 says 14
+
+    name = "low-rank"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("rank", self.rank, 1)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"U": (self.rank, self.d), "V": (self.n_logits, self.rank)}
+
+    def initial(self, generator: np.random.Generator) -> np.ndarray:
+        """U ~ Unif(+-sqrt(6/(d+r))), then V ~ Unif(+-sqrt(18/(r+n_a))): at zero neither has a gradient."""
+        bounds = {"U": math.sqrt(6 / (self.d + self.rank)), "V": math.sqrt(18 / (self.rank + self.n_logits))}
+        drawn = [generator.uniform(-bounds[name], bounds[name], shape) for name, shape in self.shapes.items()]
+        return np.concatenate([array.ravel() for array in drawn])
+
+    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray:
+        hidden = states @ arrays["U"].mT
+        # expm1 sees no positive number, so it cannot overflow
+        hidden = np.where(hidden > 0, hidden, 0.1 * np.expm1(np.minimum(hidden, 0)))
+        return 3.0 * (hidden @ arrays["V"].mT)
+
+
+class SparseHead(Head):
+    """z = W (h * gate): W (n_a, d), a score per dimension s (d,), rho and tau's raw value: d n_a + d + 2 weights.
+
+    k = max(1, floor(d (1 - sigmoid(rho)))) dimensions act: the gate is 1 on the k highest scores (the lowest index on
+    a tie), else 0. In training it is soft: k softmax((s + Gumbel noise) / tau), tau = 1 + 19 sigmoid(raw).
+    """
+
+    name = "sparse"
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"W": (self.n_logits, self.d), "s": (self.d,), "rho": (1,), "tau": (1,)}
+
+    def gate(self, arrays: dict[str, np.ndarray], gumbel: np.ndarray | None = None) -> np.ndarray:
+        """What multiplies the hidden state, (..., d), from `split`'s arrays; soft with `gumbel` noise (..., d)."""
+        scores = arrays["s"]
+        active = np.maximum(1, np.floor(self.d * _sigmoid(-arrays["rho"])))  # 1 - sigmoid(rho) = sigmoid(-rho)
+        if gumbel is None:
+            gate, kept = np.zeros_like(scores), (np.arange(self.d) < active).astype(np.float64)
+            np.put_along_axis(gate, np.argsort(-scores, axis=-1, kind="stable"), kept, axis=-1)
+            return gate
+        gumbel = np.asarray(gumbel, dtype=np.float64)
+        if gumbel.shape != scores.shape:
+            raise ValueError(f"gumbel has shape {gumbel.shape}; one number per score makes {scores.shape}")
+        return active * softmax((scores + gumbel) / (1 + 19 * _sigmoid(arrays["tau"])))
+
+    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray, gumbel: Any = None) -> np.ndarray:
+        gated = arrays["W"] * self.gate(arrays, gumbel)[..., None, :]
+        return states @ gated.mT  # W (h * gate) = (W * gate) h
+
+
+class BlockDiagonalHead(Head):
+    """Each block of logits reads its own block of hidden dimensions: z_b = W_b h_b.
+
+    Two blocks: ceil(n_a/2) logits and the rest, dimensions in proportion (rounded down for the first): d n_a / 2
+    weights at an even n_a.
+    """
+
+    name = "block-diagonal-2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        blocks = self.shapes.values()
+        if min(width for _, width in blocks) < 1:
+            raise ValueError(f"d = {self.d} is too small for {len(blocks)} blocks; each needs a dimension of its own")
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        rows = -(-self.n_logits // 2)
+        width = self.d * rows // self.n_logits
+        return {"W0": (rows, width), "W1": (self.n_logits - rows, self.d - width)}
+
+    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray:
+        parts, start = [], 0
+        for weights in arrays.values():
+            end = start + weights.shape[-1]
+            parts.append(states[..., start:end] @ weights.mT)
+            start = end
+        return np.concatenate(parts, axis=-1)
+
+
+class PerLogitHead(BlockDiagonalHead):
+    """One block per logit (10 at the paper's L = 7), the first (d mod n_a) with one dimension more: d weights, argmax."""
+
+    name = "block-diagonal-10"
+    argmax = True
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        narrow, wider = divmod(self.d, self.n_logits)
+        return {f"W{block}": (1, narrow + (block < wider)) for block in range(self.n_logits)}
+
+
+@dataclass(frozen=True)
+class MaskedHead(Head):
+    """`head` that never chooses the logits `forbidden` (indices), which `label` names: an ablation of Table 2.
+
+    theta keeps its length, so it is trained by the same optimiser with the same population and draws. See `without`.
+    """
+
+    head: Head
+    forbidden: tuple[int, ...]
+    label: str
+
+    name = property(lambda self: f"{self.head.name} without {self.label}")
+    argmax = property(lambda self: self.head.argmax)
+    shapes = property(lambda self: self.head.shapes)
+
+    def initial(self, generator: np.random.Generator) -> np.ndarray:
+        """As the head itself starts."""
+        return self.head.initial(generator)
+
+    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray, **settings: Any) -> np.ndarray:
+        logits = self.head._logits(arrays, states, **settings)
+        logits[..., self.forbidden] = NEVER
+        return logits
+
+
+HEADS: dict[str, Callable[..., Head]] = {  # Table 3's heads, in its order
+    "linear": LinearHead,
+    "low-rank": LowRankHead,
+    "sparse": SparseHead,
+    "block-diagonal-2": BlockDiagonalHead,
+    "block-diagonal-10": PerLogitHead,
+}
+
+
+def make_head(name: str, n_agents: int, d: int, **settings: int) -> Head:
+    """The head called `name` (one of HEADS) for L agents and hidden states of d numbers.
+
+    `settings`: rank=20 (default, the printed size) or rank=14 (the text's) for "low-rank"; the others have none.
+    Raises ValueError for an unknown name or setting, a size below 1, or a d too small for the blocks.
+    """
+    one_of("head", name, HEADS)
+    if unknown := [key for key in settings if (name, key) != ("low-rank", "rank")]:
+        raise ValueError(f"the {name} head has no setting {unknown[0]!r}; only 'low-rank' has one: rank=20 or rank=14")
+    return HEADS[name](n_agents, d, **settings)
+
+
+def without(head: Head, names: Sequence[str], agents: Sequence[str]) -> MaskedHead:
+    """`head` that never chooses the roles and agents called `names`; `agents`: the pool's names in its order.
+
+    ValueError for a name that is neither, for a set that leaves no agent or no role, and for a role that a Thinker
+    could still name: its word goes before the head's.
+    """
+    options = [*agents, *ROLES]
+    if len(agents) != head.n_agents:
+        raise ValueError(f"{len(agents)} agents' names for a head of {head.n_agents}; give the pool's own, in order")
+    if isinstance(names, str) or not names:
+        raise ValueError(f"without {names!r}: give a tuple of at least one name, such as ('thinker',)")
+    if unknown := [name for name in names if name not in options]:
+        raise ValueError(f"cannot do without {unknown[0]!r}; choose among {', '.join(options)}")
+    for kind, members in (("agent", agents), ("role", ROLES)):
+        if set(members) <= set(names):
+            raise ValueError(f"without {', '.join(names)} no {kind} is left; keep at least one")
+    if "thinker" not in names and (named := [role for role in ROLES if role in names]):
+        raise ValueError(f"a Thinker could still name the {named[0]}; leave the thinker out as well")
+    forbidden = tuple(place for place, name in enumerate(options) if name in names)
+    return MaskedHead(head.n_agents, head.d, head, forbidden, ", ".join(options[place] for place in forbidden))
 
 
 class Decision(NamedTuple):
@@ -39,103 +292,32 @@ class Decision(NamedTuple):
     roles: np.ndarray
 
 
-def parameter_count(n_agents: int, d: int) -> int:
-    """How many weights the linear head has: (L + 3) d, which is 10,240 at L = 7 and d = 1,024 (Table 3)."""
-    return (_checked_count(n_agents, "n_agents") + len(ROLES)) * _checked_count(d, "d")
-
-
-def linear_from_flat(theta: np.ndarray, n_agents: int, d: int) -> np.ndarray:
-    """The flat head parameters (..., (L+3) d) as matrices W (..., L+3, d), float64, row-major.
-
-    Leading axes are kept, so a population (lambda, n) becomes (lambda, L+3, d) at once. Raises ValueError if the last
-    axis is not exactly `parameter_count(n_agents, d)` long.
-    """
-    theta = np.asarray(theta, dtype=np.float64)
-    expected, rows = parameter_count(n_agents, d), n_agents + len(ROLES)
-    if theta.ndim == 0 or theta.shape[-1] != expected:
-        found = theta.shape[-1] if theta.ndim else "a single number"
-        raise ValueError(
-            f"theta has {found} head parameters; {n_agents} agents + {len(ROLES)} roles at d = {d} need {expected};"
-            " cut off the SVF offsets first, or use the theta that belongs to this encoder and pool"
-        )
-    return theta.reshape(*theta.shape[:-1], rows, d)
-
-
-def linear_logits(weights: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """z = W h for every state and every matrix.
-
-    weights (..., L+3, d), states (batch, d) -> logits (..., batch, L+3), float64. With weights (lambda, L+3, d) this is
-    a whole population on a whole batch. Raises ValueError if d differs.
-    """
-    weights = np.asarray(weights, dtype=np.float64)
-    states = np.asarray(states, dtype=np.float64)
-    if weights.ndim < 2 or states.ndim != 2:
-        raise ValueError(
-            f"weights must be (..., L+3, d) and states (batch, d), not {weights.shape} and {states.shape};"
-            " a single state h is h[None, :]"
-        )
-    if weights.shape[-1] != states.shape[-1]:
-        raise ValueError(
-            f"the head reads d = {weights.shape[-1]} numbers but the states have d = {states.shape[-1]};"
-            " a head fits only the encoder that it was made for"
-        )
-    return states @ np.swapaxes(weights, -1, -2)
-
-
-def make_head(name: str, n_agents: int, d: int, **settings: int) -> Head:
-    """The head called `name` (one of HEAD_NAMES) for L agents and hidden states of d numbers.
-
-    `settings`: rank=20 (default, the printed size) or rank=14 (the text's) for "low-rank"; the others have none.
-    "block-diagonal-10" is one block per logit, whatever L + 3 is: the name is the paper's, whose L is 7.
-    Raises ValueError for an unknown name or setting, a size below 1, or a d too small for the blocks.
-    """
-    if name not in HEAD_NAMES:
-        raise ValueError(f"unknown head {name!r}; choose one of {', '.join(HEAD_NAMES)}")
-    if unknown := [key for key in settings if (name, key) != ("low-rank", "rank")]:
-        raise ValueError(f"the {name} head has no setting {unknown[0]!r}; only 'low-rank' has one: rank=20 or rank=14")
-    from trinity_core import head_kinds as kinds  # here, because that module builds on this one
-
-    if name == "linear":
-        return kinds.LinearHead(n_agents, d)
-    if name == "low-rank":
-        return kinds.LowRankHead(n_agents, d, **settings)
-    if name == "sparse":
-        return kinds.SparseHead(n_agents, d)
-    return kinds.BlockDiagonalHead(n_agents, d, per_logit=name == "block-diagonal-10")
-
-
 def agent_role_probabilities(logits: np.ndarray, n_agents: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two separate softmaxes: logits (..., L+3) -> agents (..., L) and roles (..., 3), float64, each summing to 1.
-
-    Raises ValueError if the last axis is not L + 3 long or a logit is not finite.
-    """
-    logits = _checked_logits(logits, n_agents)
+    """Two separate softmaxes: finite logits (..., L+3) -> agents (..., L) and roles (..., 3), each summing to 1."""
+    logits = _checked(logits, n_agents)
     return softmax(logits[..., :n_agents]), softmax(logits[..., n_agents:])
 
 
-def decide(
-    logits: np.ndarray,
-    n_agents: int,
-    *,
-    mode: Literal["sample", "argmax"] = "sample",
-    uniforms: np.ndarray | None = None,
-) -> Decision:
+def decide(logits: np.ndarray, n_agents: int, *, mode: str = "sample", uniforms: np.ndarray | None = None) -> Decision:
     """The agent and the role of every row of `logits` (..., L+3), as arrays of shape (...).
 
     mode "sample" draws both by inverse CDF from `uniforms` (..., 2) in [0, 1): [..., 0] picks the agent, [..., 1] the
     role; an option of probability 0 is never drawn. mode "argmax" takes the largest logit, the lowest index on a tie,
-    and does not read `uniforms`.
-
-    Raises ValueError for another mode, for uniforms that are missing, of the wrong shape or outside [0, 1), and for
-    logits that `agent_role_probabilities` refuses.
+    and does not read `uniforms`. ValueError for another mode, and for uniforms or logits that do not fit.
     """
+    one_of("decision mode", mode, ("sample", "argmax"))
     if mode == "argmax":
-        logits = _checked_logits(logits, n_agents)
+        logits = _checked(logits, n_agents)
         return Decision(np.argmax(logits[..., :n_agents], axis=-1), np.argmax(logits[..., n_agents:], axis=-1))
-    if mode != "sample":
-        raise ValueError(f"unknown decision mode {mode!r}; choose 'sample' or 'argmax'")
     agents, roles = agent_role_probabilities(logits, n_agents)
-    uniforms = _checked_uniforms(uniforms, (*agents.shape[:-1], 2))
+    shape = (*agents.shape[:-1], 2)
+    if uniforms is None or np.shape(uniforms) != shape:
+        found = "none" if uniforms is None else f"shape {np.shape(uniforms)}"
+        raise ValueError(f"mode 'sample' needs uniforms (agent, role) of shape {shape}, not {found}; or use 'argmax'")
+    uniforms = np.asarray(uniforms, dtype=np.float64)
+    inside = (uniforms >= 0.0) & (uniforms < 1.0)
+    if not inside.all():
+        raise ValueError(f"uniform {uniforms[~inside][0]} is outside [0, 1)")
     return Decision(_inverse_cdf(agents, uniforms[..., 0]), _inverse_cdf(roles, uniforms[..., 1]))
 
 
@@ -153,37 +335,15 @@ def _inverse_cdf(probabilities: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     return np.count_nonzero(cumulative <= uniform[..., None], axis=-1)
 
 
-def _checked_count(value: int, name: str) -> int:
-    if value != int(value) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return int(value)
-
-
-def _checked_logits(logits: np.ndarray, n_agents: int) -> np.ndarray:
-    logits = np.asarray(logits, dtype=np.float64)
-    expected = _checked_count(n_agents, "n_agents") + len(ROLES)
+def _checked(logits: np.ndarray, n_agents: int) -> np.ndarray:
+    logits, expected = np.asarray(logits, dtype=np.float64), n_agents + len(ROLES)
     if logits.ndim == 0 or logits.shape[-1] != expected:
-        raise ValueError(
-            f"logits of shape {logits.shape} do not end in {expected} = {n_agents} agents + {len(ROLES)} roles"
-        )
-    finite = np.isfinite(logits)
-    if not finite.all():
-        where = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(
-            f"logit {logits[where]} at {where} is not finite; look for NaN or overflow in the head or the states"
-        )
+        raise ValueError(f"logits of shape {logits.shape} do not end in {expected} = {n_agents} agents + 3 roles")
+    if not np.isfinite(logits).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(logits))[0])
+        raise ValueError(f"logit {logits[where]} at {where} is not finite; look for overflow in the head or the states")
     return logits
 
 
-def _checked_uniforms(uniforms: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
-    if uniforms is None:
-        raise ValueError(
-            f"mode 'sample' needs uniforms of shape {shape}: generator.random({shape}), or use mode 'argmax'"
-        )
-    uniforms = np.asarray(uniforms, dtype=np.float64)
-    if uniforms.shape != shape:
-        raise ValueError(f"uniforms have shape {uniforms.shape}; two a decision (agent, role) makes {shape}")
-    inside = (uniforms >= 0.0) & (uniforms < 1.0)
-    if not inside.all():
-        raise ValueError(f"uniform {uniforms[~inside][0]} is outside [0, 1)")
-    return uniforms
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * x))  # unlike 1 / (1 + exp(-x)) it cannot overflow

@@ -19,8 +19,7 @@ import numpy as np
 
 from suite.profiles import get_profile
 from suite.worlds.simulated import SimulatedWorld
-from trinity_core.heads import make_head
-from trinity_core.masked_head import without
+from trinity_core.heads import make_head, without
 from trinity_core.rollout import LoopSettings
 from trinity_core.training.task import Task, Whitening
 from trinity_core.training.train import PAPER_BUDGET, TrainingError, TrainingResult, train

@@ -15,8 +15,9 @@ from suite.checkers import is_right
 from suite.commands.rollout import main
 from suite.results.rollout_view import show_rollout
 from suite.stats.rollouts import rollouts_table, turns_table
-from trinity_core.coordinator import LinearPolicy
+from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import uniforms
+from trinity_core.heads import LinearHead
 from trinity_core.paths import ROOT
 from trinity_core.pool import Agent, BudgetExceeded
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
@@ -209,15 +210,21 @@ def comparable(rollouts):
     return [(r.question.id, r.candidate, r.replicate, r.reward, r.stop, r.answer, r.turns) for r in rollouts]
 
 
+def linear(weights):
+    """A policy of linear heads W (..., L + 3, d)."""
+    head = LinearHead(weights.shape[-2] - len(ROLES), weights.shape[-1])
+    return HeadPolicy(head, weights.reshape(*weights.shape[:-2], head.size))
+
+
 def test_rollouts_do_not_depend_on_batching_order_or_concurrency():
     weights = np.random.default_rng(0).normal(size=(3, 5, 4))
     jobs = [Job(q, c, r) for q in QUESTIONS for c in range(3) for r in range(2)]
-    together = run_rollouts(jobs, LinearPolicy(weights), FakeEncoder(), FakePool(), check=is_right)
+    together = run_rollouts(jobs, linear(weights), FakeEncoder(), FakePool(), check=is_right)
     shuffled = random.Random(1).sample(jobs, len(jobs))
-    again = run_rollouts(shuffled, LinearPolicy(weights), FakeEncoder(), FakePool(), check=is_right)
+    again = run_rollouts(shuffled, linear(weights), FakeEncoder(), FakePool(), check=is_right)
     found = dict(zip(map(id, shuffled), again, strict=True))
     assert comparable(together) == comparable([found[id(job)] for job in jobs])
-    alone = [run_rollouts([job], LinearPolicy(weights), FakeEncoder(), FakePool(), check=is_right)[0] for job in jobs]
+    alone = [run_rollouts([job], linear(weights), FakeEncoder(), FakePool(), check=is_right)[0] for job in jobs]
     assert comparable(together) == comparable(alone)
     assert len({repr(r.turns) for r in together}) > len(QUESTIONS), "the draws differ between candidates or replicates"
 
@@ -225,7 +232,7 @@ def test_rollouts_do_not_depend_on_batching_order_or_concurrency():
 def test_each_distinct_transcript_and_call_is_made_once():
     encoder, pool = FakeEncoder(), FakePool()
     jobs = [Job(q, c) for q in QUESTIONS for c in range(8)]
-    run_rollouts(jobs, LinearPolicy(np.zeros((8, 5, 4))), encoder, pool, check=is_right)
+    run_rollouts(jobs, linear(np.zeros((8, 5, 4))), encoder, pool, check=is_right)
     texts = [repr(text) for text in encoder.seen]
     # The same head and the same replicate: eight equal rollouts a question.
     assert len(pool.calls) == len(set(pool.calls)) and len(texts) <= 5 * len(QUESTIONS)
@@ -233,7 +240,7 @@ def test_each_distinct_transcript_and_call_is_made_once():
 
 def test_sample_mode_follows_the_heads_chances():
     jobs = [Job(QUESTIONS[0], 0, r) for r in range(600)]
-    rollouts = run_rollouts(jobs, LinearPolicy(np.zeros((5, 4))), FakeEncoder(), FakePool(), LoopSettings(max_turns=1), check=is_right)
+    rollouts = run_rollouts(jobs, linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), LoopSettings(max_turns=1), check=is_right)
     table = turns_table(rollouts, FakePool())
     assert abs((table.role == "verifier").mean() - 1 / 3) < 0.06 and abs((table.agent == "a0").mean() - 1 / 2) < 0.06
     assert set(table.p_agent) == {0.5} and np.allclose(table.p_role, 1 / 3)
@@ -256,7 +263,7 @@ def test_works_inside_a_running_event_loop():
 
 
 def test_tables_are_tidy():
-    rollouts = run_rollouts([Job(q) for q in QUESTIONS], LinearPolicy(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right)
+    rollouts = run_rollouts([Job(q) for q in QUESTIONS], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right)
     table, turns = rollouts_table(rollouts), turns_table(rollouts, FakePool())
     assert len(table) == len(QUESTIONS) and len(turns) == table.turns.sum()
     asked = turns[turns.tokens_in > 0]
@@ -307,10 +314,10 @@ def test_bad_settings_are_named():
         with pytest.raises(ValueError, match=named):
             LoopSettings(**bad)
     with pytest.raises(ValueError, match=r"among 3 agents but the pool has 2"):
-        run_rollouts([Job(QUESTIONS[0])], LinearPolicy(np.zeros((6, 4))), FakeEncoder(), FakePool(), check=is_right)
+        run_rollouts([Job(QUESTIONS[0])], linear(np.zeros((6, 4))), FakeEncoder(), FakePool(), check=is_right)
     for candidate in (-1, 1):
         with pytest.raises(ValueError, match="population of 1"):
-            run_rollouts([Job(QUESTIONS[0], candidate)], LinearPolicy(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right)
+            run_rollouts([Job(QUESTIONS[0], candidate)], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right)
     pool, open_ended = FakePool(), Question("talk-0", "mtbench", "test", "What is 1 + 1?", "1 + 1", 0, "judge", "")
     with pytest.raises(ValueError, match="talk-0 has no automatic checker"):
         run_rollouts([Job(open_ended)], Scripted(["worker"]), FakeEncoder(), pool, LoopSettings(1, "argmax"), check=is_right)
@@ -318,9 +325,9 @@ def test_bad_settings_are_named():
     with pytest.raises(TypeError, match="text is None"):
         Message(None, 1, 1, None, "stop")
     with pytest.raises(ValueError, match="d = 3"):
-        run_rollouts([Job(QUESTIONS[0])], LinearPolicy(np.zeros((5, 3))), FakeEncoder(), FakePool(), check=is_right)
+        run_rollouts([Job(QUESTIONS[0])], linear(np.zeros((5, 3))), FakeEncoder(), FakePool(), check=is_right)
     with pytest.raises(ValueError, match="not finite"):
-        LinearPolicy(np.full((5, 4), np.nan))
+        linear(np.full((5, 4), np.nan))
 
 
 @pytest.mark.parametrize(

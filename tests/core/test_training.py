@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from suite.questions import load_questions
 from suite.worlds.live import LivePool
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.coordinator import Coordinator
-from trinity_core.heads import HEAD_NAMES, make_head
+from trinity_core.heads import HEADS, make_head
 from trinity_core.paths import ROOT
 from trinity_core.rollout import LoopSettings
 from trinity_core.training import METHODS, Task, Whitening, train
@@ -293,6 +294,22 @@ def test_ties_are_broken_by_place_alone(task):
     assert np.array_equal(one.theta, other.theta)
 
 
+@pytest.mark.parametrize("d", [576, 8])  # two-point step-size adaptation; below 300 numbers another rule
+def test_equal_fitness_moves_sigma_as_pycma_does(d):
+    """Case 42: 60 generations in which no candidate is better."""
+    cma = pytest.importorskip("cma")
+    head = make_head("linear", 7, d)
+    ours = SepCmaEs().start(SimpleNamespace(n=head.size, head=head), 1)
+    draws = np.random.default_rng([1, 0xC3A])
+    options = {"CMA_diagonal": True, "popsize": 33, "randn": lambda *shape: draws.standard_normal(shape)}
+    theirs = cma.CMAEvolutionStrategy(np.zeros(head.size), 0.03, options | {"seed": np.nan, "verbose": -9})
+    for iteration in range(60):
+        candidates, _ = ours.ask(iteration)
+        theirs.tell(theirs.ask(), [-0.5] * 33)
+        sigma = ours.tell(np.full(len(candidates), 0.5), None)["sigma"]
+    assert sigma == theirs.sigma == pytest.approx(0.03, rel=0.05)
+
+
 # what is learnt
 
 
@@ -457,7 +474,7 @@ def test_bad_arguments_are_named(task, change, word):
         train(**call)
 
 
-@pytest.mark.parametrize("head_name", HEAD_NAMES)
+@pytest.mark.parametrize("head_name", HEADS)
 def test_every_head_is_trained_and_kept(task, head_name, tmp_path):
     here = Task(task.world, make_head(head_name, 7, D))
     result = train("sep-cma-es", here, 150, 1, settings=SMALL["sep-cma-es"])

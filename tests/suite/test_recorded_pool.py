@@ -19,8 +19,7 @@ from suite.recordings.answers import options_of, read_answer
 from suite.recordings.tables import read_table
 from suite.worlds.recorded import RecordedWorld, draw_questions, in_order, run_recorded, texts_of
 from trinity_core.coordinator import HeadPolicy
-from trinity_core.heads import make_head
-from trinity_core.masked_head import without
+from trinity_core.heads import make_head, without
 from trinity_core.pool import PoolError, ask_sync
 from trinity_core.roles import Transcript, build_prompt
 from trinity_core.rollout import Job, LoopSettings

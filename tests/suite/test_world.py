@@ -14,7 +14,7 @@ from suite.worlds.simulated import SimulatedWorld
 from suite.worlds.tree import SAYINGS, TranscriptTree
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import key_text, uniform_rows, uniforms
-from trinity_core.heads import HEAD_NAMES, make_head
+from trinity_core.heads import HEADS, make_head
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
 from trinity_core.types import ROLES
 from trinity_core.world import STOPS
@@ -99,7 +99,7 @@ def test_rollouts_do_not_depend_on_what_is_played_beside_them(questions, pool):
         assert np.array_equal(alone.reward[0], whole.reward[candidate][order])
 
 
-@pytest.mark.parametrize("head_name", HEAD_NAMES)
+@pytest.mark.parametrize("head_name", HEADS)
 def test_every_head_plays(questions, pool, head_name):
     head = make_head(head_name, 7, 24)
     thetas, asked, replicates = population(head, 4, len(questions))

@@ -75,6 +75,11 @@ class _SepCmaEs:
             options |= {"CMA_mirrors": 0.4999, "CMA_mirrormethod": 0}
         self.strategy = cma.CMAEvolutionStrategy(initial(task, seed), settings.sigma, options)
         self._asked: list[np.ndarray] = []
+        self._costs: list[float] = []
+        # The step size follows which of the first two candidates is better, and stays where they tie: its rule reads
+        # the fitness itself, not the ranks that `replay` sorts by.
+        update = self.strategy.adapt_sigma.update2
+        self.strategy.adapt_sigma.update2 = lambda es, **_: update(es, function_values=self._costs)
 
     @property
     def theta(self) -> np.ndarray:
@@ -94,8 +99,9 @@ class _SepCmaEs:
         if not np.isfinite(fitness).all():
             where = int(np.flatnonzero(~np.isfinite(fitness))[0])
             raise ValueError(f"the fitness of candidate {where} is {fitness[where]}; evaluate it again before `tell`")
-        # pycma minimises and sorts without a rule for ties, which rewards of 0 and 1 make often: ranks have none. It
-        # reads nothing but the order, and equal fitness all round moves the mean by the noise of that order alone.
+        # pycma minimises, and the order of ties, which rewards of 0 and 1 make often, is left to the machine's sort:
+        # ranks have none. Equal fitness all round moves the mean by the noise of that order alone.
+        self._costs = (-fitness).tolist()
         ranks = np.empty(len(fitness))
         ranks[np.argsort(-fitness, kind="stable")] = np.arange(len(fitness))
         with warnings.catch_warnings():

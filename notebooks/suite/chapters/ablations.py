@@ -5,7 +5,7 @@ part helps. Variants carry the names of the table's rows.
 
 How the rows are read, where the paper leaves it open: without tri-role selection every turn is a Worker's, for all K
 turns, since nobody can accept; with one agent only, the roles are still learnt. What is taken away is never chosen
-(`masked_head`), so theta, population and budget are TRINITY's own.
+(`heads.MaskedHead`), so theta, population and budget are TRINITY's own.
 """
 
 from __future__ import annotations

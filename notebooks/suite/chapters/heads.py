@@ -28,7 +28,7 @@ from suite.evaluation import blind, play_all, rewards_of
 from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task, run_experiments, seeds_of
 from suite.published import published
 from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
-from trinity_core.heads import make_head
+from trinity_core.heads import Head, SparseHead, make_head
 from trinity_core.training.task import FRESH, Task
 from trinity_core.training.train import train
 from trinity_core.world import Plays
@@ -36,7 +36,6 @@ from trinity_core.world import Plays
 if TYPE_CHECKING:
     import pandas as pd
 
-    from trinity_core.head_kinds import Head, SparseHead
 
 Runs = Mapping[str, Sequence[Trained]]
 
@@ -102,7 +101,7 @@ class _Noisy:
 
     def logits(self, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
         """As the head's, through the soft gate."""
-        return self.head.logits(theta, states, training=True, gumbel=self.gumbel)
+        return self.head.logits(theta, states, gumbel=self.gumbel)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy as np
 from suite.checkers import is_right
 from suite.console import run_command
 from suite.results.rollout_view import show_rollout
-from trinity_core.coordinator import LinearPolicy
+from trinity_core.coordinator import HeadPolicy
+from trinity_core.heads import LinearHead
 from trinity_core.pool import BudgetExceeded, PoolError
 from trinity_core.roles import TRANSCRIPT_RULES
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
-from trinity_core.types import ROLES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = "local" if options.pool == "slm" else options.pool
         pool = recorded or load_pool(name, questions=questions)
         encoder = load_encoder(profile.encoder)
-        policy = LinearPolicy(np.zeros((len(pool.agents) + len(ROLES), encoder.d)))
+        head = LinearHead(len(pool.agents), encoder.d)
+        policy = HeadPolicy(head, np.zeros(head.size))
         run = partial(run_rollouts, check=is_right)
         if recorded:
             from suite.worlds.recorded import run_recorded as run

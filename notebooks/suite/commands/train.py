@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Learn to coordinate the simulated pool by one method. Writes log.jsonl (an iteration a line: a killed training
     goes on from it), history.csv, coordinator.safetensors with coordinator.json, and result.json."""
     from trinity_core.coordinator import Coordinator
-    from trinity_core.heads import HEAD_NAMES
+    from trinity_core.heads import HEADS
     from trinity_core.training.train import METHODS, PAPER_BUDGET, TrainingError
 
     parser = argparse.ArgumentParser(prog="python -m suite.commands.train", description=main.__doc__)
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--method", default="sep-cma-es", choices=list(METHODS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget", type=int, help=f"atomic evaluations (default: {PAPER_BUDGET}; smoke: a tenth)")
-    parser.add_argument("--head", default="linear", choices=HEAD_NAMES)
+    parser.add_argument("--head", default="linear", choices=HEADS)
     parser.add_argument("--transcript", default="released", choices=("paper", "released"))
     parser.add_argument("--sampling", default="independent", choices=("independent", "stratified", "common"))
     parser.add_argument("--out", type=output_folder, required=True, metavar="DIR")

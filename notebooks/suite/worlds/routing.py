@@ -21,8 +21,8 @@ import numpy as np
 
 from suite.recordings.tables import RecordedTable
 from trinity_core.draws import SEP, key_text, uniform_rows
-from trinity_core.head_kinds import Head
-from trinity_core.heads import ROLES, decide
+from trinity_core.heads import Head, decide
+from trinity_core.types import ROLES
 from trinity_core.world import STOPS, Plays
 
 
