@@ -105,3 +105,7 @@ class Rollout:
     answer: str | None
     reward: float | None
     stop: Literal["accepted", "turn limit", "verifier before answer", "failed call"]
+
+
+class DataError(ValueError):
+    """A question's own data (reference, tests, options) cannot be used. Never raised for an answer, however odd."""

@@ -23,9 +23,9 @@ from suite.benchmarks.loading import RefusedRows, load_benchmark, read_benchmark
 from suite.benchmarks.rows import CONVERTERS
 from suite.checkers.check import check_answer
 from suite.commands import questions as command
-from suite.questions.errors import DataError
 from suite.sandbox.run import run_code, sandbox_status
 from trinity_core import paths
+from trinity_core.types import DataError
 
 Row = dict[str, Any]
 

@@ -21,9 +21,8 @@ from suite.checkers import check_answer, check_reference, symbolic
 from suite.checkers.marks import READ_CHARACTERS, shown
 from suite.checkers.quantities import number, unit_of
 from suite.questions import load_questions
-from suite.questions.errors import DataError
 from suite.sandbox import run as sandbox
-from trinity_core.types import Check, Question
+from trinity_core.types import Check, DataError, Question
 
 
 @pytest.fixture(autouse=True)

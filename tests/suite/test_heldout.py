@@ -19,10 +19,10 @@ from aime_second_answers import SECOND, second_answer
 from suite.checkers.check import check_answer
 from suite.questions import files as questions
 from suite.questions import heldout, mtbench
-from suite.questions.errors import DataError
 from suite.questions.heldout import HELD_OUT_FAMILIES, load_heldout
 from suite.questions.phrasings import GENERAL, apply_phrasing
 from suite.sandbox.run import run_code, sandbox_status
+from trinity_core.types import DataError
 
 PHRASINGS = {
     "aime": aime_templates.PHRASINGS,

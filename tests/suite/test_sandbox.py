@@ -28,7 +28,6 @@ import pytest
 from sandbox_attacks import ESCAPES, FORGERIES
 
 from suite.questions import load_questions
-from suite.questions.errors import DataError
 from suite.runner import env
 from suite.sandbox import bubblewrap as sandbox_bubblewrap
 from suite.sandbox import results as sandbox_results
@@ -38,6 +37,7 @@ from suite.sandbox.child import decode, encode
 from suite.sandbox.process import interpreter
 from suite.sandbox.run import CodeResult, Limits, run_code, sandbox_status
 from trinity_core import paths
+from trinity_core.types import DataError
 
 ADD = "def f(a, b):\n    return a + b\n"
 ADD_TESTS = [

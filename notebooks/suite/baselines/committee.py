@@ -22,7 +22,7 @@ from trinity_core.draws import uniforms
 from trinity_core.pool import Pool
 from trinity_core.roles import Transcript, build_prompt, condense, visible
 from trinity_core.rollout import TURNS_A_REPLICATE, ask_all
-from trinity_core.types import Question, Rollout
+from trinity_core.types import DataError, Question, Rollout
 
 SAMPLES = 5
 
@@ -90,8 +90,7 @@ def same_answer(question: Question, first: str, stated: str, answer: str) -> boo
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
     from suite.checkers import check_answer
-    from suite.questions.errors import DataError
-
+    
     try:
         return check_answer(question.kind, first, answer, question=question).correct
     except DataError:  # what an agent said need not be a sound reference

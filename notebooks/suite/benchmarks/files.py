@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.benchmarks.catalogue import BENCHMARKS
-from suite.questions.errors import DataError
+from trinity_core.types import DataError
 
 # (place in the file, the row); or (place, what is wrong there)
 Rows = Iterator[tuple[str, "dict[str, Any] | str"]]

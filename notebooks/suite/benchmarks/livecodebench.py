@@ -13,7 +13,7 @@ import pickletools
 import zlib
 from typing import Any
 
-from suite.questions.errors import DataError
+from trinity_core.types import DataError
 
 LARGEST = 1 << 29  # bytes of one question's unpacked tests; more is taken for a decompression bomb
 _TEXT = {"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"}

@@ -18,9 +18,8 @@ from pathlib import Path
 from suite.benchmarks.catalogue import BENCHMARKS
 from suite.benchmarks.files import fetch, read_rows
 from suite.benchmarks.rows import CONVERTERS, Row
-from suite.questions.errors import DataError
 from suite.questions.files import SPLITS
-from trinity_core.types import Question, Split
+from trinity_core.types import DataError, Question, Split
 
 
 class RefusedRows(UserWarning):

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suite.benchmarks.livecodebench import read_tests
-from suite.questions.errors import DataError
-from trinity_core.types import AnswerKind
+from trinity_core.types import AnswerKind, DataError
 
 LETTERS = "ABCD"
 Row = dict[str, Any]

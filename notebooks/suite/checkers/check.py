@@ -24,8 +24,7 @@ from typing import get_args
 
 from suite.checkers import choice_answers, math_answers, math_reading, symbolic, text_answers
 from suite.checkers.marks import shown
-from suite.questions.errors import DataError
-from trinity_core.types import AnswerKind, Check, Question
+from trinity_core.types import AnswerKind, Check, DataError, Question
 
 KINDS: tuple[str, ...] = tuple(kind for kind in get_args(AnswerKind) if kind != "judge")
 CACHED_CHECKS = 20_000

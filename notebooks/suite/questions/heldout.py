@@ -19,10 +19,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from suite.questions.errors import DataError
 from suite.questions.files import question_file, read_questions
 from suite.questions.phrasings import GENERAL, apply_phrasing, deal
-from trinity_core.types import Question
+from trinity_core.types import DataError, Question
 
 HELD_OUT_FAMILIES = ("aime", "bigcode", "gpqa", "mtbench")
 PHRASINGS = (

@@ -28,11 +28,11 @@ import warnings
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, Literal
 
-from suite.questions.errors import DataError
 from suite.sandbox import results as sandbox_results
 from suite.sandbox.bubblewrap import find_bubblewrap, system_call_filter
 from suite.sandbox.child import STARTED, decode, encode
 from suite.sandbox.process import Ended, Limits, Run, Wrapper
+from trinity_core.types import DataError
 
 __all__ = ["CodeResult", "Limits", "run_code", "sandbox_status"]
 
