@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-CHILD = Path(__file__).with_name("sandbox_child.py")
+CHILD = Path(__file__).with_name("child.py")
 TICK = 0.05  # seconds between looks at whether a process whose pipes stay open has ended
 FLAGS = ("-s", "-S", "-P", "-B", "-X", "utf8")  # -I without its -E, which would ignore PYTHONHASHSEED
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the whole environment: the order of a set of strings must not change a verdict
@@ -139,7 +139,7 @@ class Run:
     def start(
         self, mode: str, request: dict[str, Any], *ends: int, stdin: int | None = None, stdout: int | None = None
     ):
-        """Starts sandbox_child in `mode`; `ends`, `stdin` and `stdout` are ends of this run's pipes."""
+        """Starts `child` in `mode`; `ends`, `stdin` and `stdout` are ends of this run's pipes."""
         limits, inside = self.limits, self.wrapper is not None
         bounds = {
             "RLIMIT_CPU": math.ceil(limits.cpu),

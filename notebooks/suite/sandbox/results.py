@@ -25,7 +25,7 @@ def key_of(content: list[Any]) -> str:
 
 @functools.cache
 def _versions() -> str:
-    files = sorted(Path(__file__).parent.glob("sandbox*.py"))
+    files = sorted(Path(__file__).parent.glob("*.py"))
     parts = [sys.version, *(file.read_text(encoding="utf-8") for file in files)]
     return hashlib.sha256("".join(parts).encode()).hexdigest()
 
