@@ -131,7 +131,7 @@ class Encoder:
         self._lock = threading.Lock()
         self._prefixes = PrefixStore()
         self._cache = (
-            StateCache(cache_dir() / "hidden_states" / f"{self._hash()[:24]}.sqlite", self.d) if cache else None
+            StateCache(cache_dir() / "hidden_states" / f"{self._hash()[:24]}.states", self.d) if cache else None
         )
 
     def _hash(self, **more: Any) -> str:
