@@ -25,6 +25,7 @@ class Plays:
     """
 
     questions: np.ndarray  # index into the world's questions
+    replicates: np.ndarray
     reward: np.ndarray
     turns: np.ndarray
     stop: np.ndarray  # index into STOPS

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_states import MadeEncoder, RoundedEncoder
 
 from suite.checkers import check_answer, is_right
 from suite.pools import load_pool
 from suite.questions import load_questions
+from suite.stats.rollouts import cube, plays_table, rollouts_table
 from suite.worlds.live import LivePool
 from suite.worlds.simulated import SimulatedWorld
 from suite.worlds.tree import SAYINGS, TranscriptTree
@@ -56,6 +58,8 @@ def test_rollouts_are_those_of_the_role_loop(questions, pool, rule, mode, head_n
     ]
     rollouts = run_rollouts(jobs, HeadPolicy(head, thetas), RoundedEncoder(), pool, settings, check=is_right)
     assert len({rollout.stop for rollout in rollouts}) == 3  # every way to end was met
+    ours, theirs = plays_table(plays, questions), rollouts_table(rollouts)
+    pd.testing.assert_frame_equal(ours, theirs.assign(answer=None), check_dtype=False, rtol=1e-12)
     for number, rollout in enumerate(rollouts):
         at = divmod(number, asked.shape[1])
         count = len(rollout.turns)
@@ -68,6 +72,19 @@ def test_rollouts_are_those_of_the_role_loop(questions, pool, rule, mode, head_n
         assert plays.tokens_in[at] == sum(turn.message.tokens_in for turn in rollout.turns)
         assert plays.tokens_out[at] == sum(turn.message.tokens_out for turn in rollout.turns)
         assert plays.cost[at] == pytest.approx(sum(turn.message.cost for turn in rollout.turns), rel=1e-12)
+
+
+def test_a_cube_has_each_rollout_at_its_place(questions, pool):
+    world, head = SimulatedWorld(questions, pool, MadeEncoder()), make_head("linear", 7, 24)
+    numbers = np.broadcast_to(np.tile(np.arange(3), len(questions)), (2, 3 * len(questions)))
+    asked = np.broadcast_to(np.repeat(np.arange(len(questions)), 3), numbers.shape)
+    plays = world.play(head, population(head, 1, 1, size=2)[0], asked, numbers)
+    table = plays_table(plays, questions)
+    for name in ("reward", "cost"):
+        assert np.array_equal(cube(table, name), getattr(plays, name).reshape(2, len(questions), 3))
+    assert np.array_equal(cube(table[::-1])[::-1, ::-1, ::-1], cube(table))
+    with pytest.raises(ValueError, match="71 rollouts do not fill"):
+        cube(table[1:])
 
 
 def test_a_live_pool_gives_the_same_plays(questions, pool):

@@ -1,17 +1,20 @@
-"""Rollouts as tidy tables: a row a rollout, a row a turn."""
+"""One tidy table for all results: a row a rollout, whoever played it; and a row a turn.
+
+`rollouts_table` makes it of rollouts, `plays_table` of a population's arrays, with the same columns. What tells systems
+or seeds apart is a column that the caller assigns before tables are put together (`table.assign(system=...)`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from trinity_core.pool import Pool
 from trinity_core.types import ROLES, Rollout, Turn
-
-if TYPE_CHECKING:
-    import pandas as pd
+from trinity_core.world import STOPS, Plays
 
 AMOUNTS = ("tokens_in", "tokens_out", "cost")
 ROLLOUT_COLUMNS = (  # also of a table without rows
@@ -26,8 +29,6 @@ TURN_COLUMNS = (
 
 def rollouts_table(rollouts: Sequence[Rollout]) -> pd.DataFrame:
     """One row a rollout. Unknown tokens or dollars of any turn make the rollout's sum unknown (NaN), never smaller."""
-    import pandas as pd
-
     rows = [
         {
             "question": r.question.id,
@@ -41,26 +42,51 @@ def rollouts_table(rollouts: Sequence[Rollout]) -> pd.DataFrame:
             "turns": len(r.turns),
             "calls": sum(bool(t.prompt) for t in r.turns),
             "answer": r.answer,
-            **{name: _total(r.turns, name) for name in AMOUNTS},
+            **{name: float(sum(_amount(turn, name) for turn in r.turns)) for name in AMOUNTS},
         }
         for r in rollouts
     ]
     return pd.DataFrame(rows, columns=ROLLOUT_COLUMNS)
 
 
-def _total(turns: Sequence[Turn], name: str) -> float:
-    return float(sum(_amount(turn, name) for turn in turns))  # a NaN makes the sum NaN
+def plays_table(plays: Plays, questions: Sequence[Any]) -> pd.DataFrame:
+    """The same of `plays` on a world's `questions`, candidate by candidate; `answer` is None, texts are not kept."""
+    places = plays.questions.ravel()
+    names = {key: np.array([getattr(q, key, None) for q in questions], object) for key in ("id", "family", "split")}
+    reward, stop, turns = plays.reward.ravel(), np.array(STOPS, object)[plays.stop.ravel()], plays.turns.ravel()
+    columns = {
+        "question": names["id"][places],
+        "family": names["family"][places],
+        "split": names["split"][places],
+        "candidate": np.repeat(np.arange(len(plays.questions)), plays.questions.shape[1]),
+        "replicate": plays.replicates.ravel(),
+        "reward": reward,
+        "failed": np.isnan(reward),
+        "stop": stop,
+        "turns": turns.astype(int),
+        "calls": turns - (stop == "verifier before answer"),  # the turn that ends these rollouts asks nobody
+        "answer": None,
+        **{name: getattr(plays, name).ravel().astype(float) for name in AMOUNTS},
+    }
+    return pd.DataFrame(columns, columns=ROLLOUT_COLUMNS)
 
 
-def _amount(turn: Turn, name: str) -> float:
-    value = getattr(turn.message, name)
-    return np.nan if value is None else value
+def cube(table: pd.DataFrame, column: str = "reward", seed: str = "candidate") -> np.ndarray:
+    """(S, n_questions, R): `column` by seed, question and replicate, each in order of appearance.
+
+    `seed` names the column that tells trainings apart. ValueError where a cell has no row, or more than one.
+    """
+    codes, names = zip(*(pd.factorize(table[name]) for name in (seed, "question", "replicate")), strict=True)
+    shape = tuple(map(len, names))
+    if len(table) != np.prod(shape) or table.duplicated([seed, "question", "replicate"]).any():
+        raise ValueError(f"{len(table)} rollouts do not fill {shape} seeds, questions and replicates once each")
+    values = np.empty(shape)
+    values[codes] = table[column]
+    return values
 
 
 def turns_table(rollouts: Sequence[Rollout], pool: Pool) -> pd.DataFrame:
     """One row a turn, with the agent's name and the chances that the head gave to the chosen agent and role."""
-    import pandas as pd
-
     rows = [
         {
             "question": r.question.id,
@@ -84,3 +110,8 @@ def turns_table(rollouts: Sequence[Rollout], pool: Pool) -> pd.DataFrame:
         for t in r.turns
     ]
     return pd.DataFrame(rows, columns=TURN_COLUMNS)
+
+
+def _amount(turn: Turn, name: str) -> float:
+    value = getattr(turn.message, name)
+    return np.nan if value is None else value  # a NaN makes a sum NaN

@@ -89,9 +89,9 @@ class LivePool:
         policy = HeadPolicy(head, thetas) if transform is None else _Transformed(head, thetas, transform)
         settings = replace(self.settings, mode=mode or self.settings.mode)
         rollouts = run_rollouts(jobs, policy, self.encoder, self.pool, settings, check=is_right)
-        return self._plays(rollouts, questions)
+        return self._plays(rollouts, questions, replicates)
 
-    def _plays(self, rollouts: Sequence[Rollout], questions: np.ndarray) -> Plays:
+    def _plays(self, rollouts: Sequence[Rollout], questions: np.ndarray, replicates: np.ndarray) -> Plays:
         shape, turns = questions.shape, self.settings.max_turns
         by_turn = {name: np.full((len(rollouts), turns), NOBODY, np.int32) for name in ("nodes", "agents", "roles")}
         named = np.zeros((len(rollouts), turns), bool)
@@ -115,7 +115,7 @@ class LivePool:
         )
         arrays = (*by_turn.values(), named)
         return Plays(
-            questions, *(f.reshape(shape) for f in flat), *(a.reshape(*shape, turns) for a in arrays), self.n_agents
+            questions, replicates, *(f.reshape(shape) for f in flat), *(a.reshape(*shape, turns) for a in arrays), self.n_agents
         )
 
 

@@ -140,9 +140,10 @@ class RoutingWorld:
             raise ValueError("SVF offsets are not trained on recorded scores; leave `svf` out of the task")
         questions = np.asarray(questions)
         shape = questions.shape
+        replicates = np.broadcast_to(replicates, shape)
         states = self.data.states[questions]
         logits = head.logits(np.asarray(thetas, np.float64), states if transform is None else transform(states))
-        draws = self._draws(questions.ravel(), np.broadcast_to(replicates, shape).ravel())
+        draws = self._draws(questions.ravel(), replicates.ravel())
         # A single step needs no role: its draw is a constant.
         pairs = np.stack([draws[:, 0], np.zeros(len(draws))], axis=1).reshape(*shape, 2)
         agents = decide(logits, self.n_agents, mode=mode or "sample", uniforms=pairs).agents
@@ -151,7 +152,7 @@ class RoutingWorld:
         steps = (questions[..., None], agents[..., None], np.zeros((*shape, 1), np.int8), np.ones((*shape, 1), bool))
         stop = np.full(shape, STOPS.index("turn limit"))
         totals = (np.ones(shape, np.int8), stop, unknown, unknown, unknown)
-        return Plays(questions, reward, *totals, *steps, self.n_agents)
+        return Plays(questions, replicates, reward, *totals, *steps, self.n_agents)
 
     def _draws(self, questions: np.ndarray, replicates: np.ndarray) -> np.ndarray:
         keys = [

@@ -136,7 +136,8 @@ class SimulatedWorld:
                 " one head alone is theta[None] with questions[None]"
             )
         shape, turns = questions.shape, self.settings.max_turns
-        replicates = np.broadcast_to(np.asarray(replicates), shape).ravel().tolist()
+        numbers = np.broadcast_to(np.asarray(replicates), shape).ravel()
+        replicates = numbers.tolist()
         question, candidate = questions.ravel(), np.repeat(np.arange(shape[0]), shape[1])
         size = question.size
         live = _Live(question.astype(np.int64), size)
@@ -162,7 +163,7 @@ class SimulatedWorld:
             nodes[act, turn], agents[act, turn], roles[act, turn] = live.node[act], agent, role
             self._reply(live, act, agent, role, turn + 1, where, number)
         reward = np.where(live.stop == STOPS.index("verifier before answer"), 0.0, self.tree.answer[live.node] == 0)
-        fields = (question, reward, live.turns, live.stop, live.tokens_in, live.tokens_out, live.cost)
+        fields = (question, numbers, reward, live.turns, live.stop, live.tokens_in, live.tokens_out, live.cost)
         by_turn = (nodes, agents, roles, named)
         return Plays(*(f.reshape(shape) for f in fields), *(f.reshape(*shape, turns) for f in by_turn), self.n_agents)
 
