@@ -1,57 +1,64 @@
 """The paper's printed numbers: one CSV file a table or figure in `data/paper/`, read and never typed in.
 
-A file starts with comment lines; the first one, `# source: …`, says which table or figure it is.
+A file starts with comment lines; the first one, `# source: …`, says which table or figure it is. How well a printed
+number is known: one with k decimals may be off by half a unit of its last place, 0.5 x 10^-k.
 """
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from trinity_core import paths
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 PAPER = paths.DATA / "paper"
+IN_DISTRIBUTION = ("livecodebench", "math500", "mmlu", "rlpr")
+HELD_OUT = ("aime2025", "bigcodebench", "gpqa_d")  # MT-Bench is scored from 1 to 10 and stands apart
+TASK_NAMES = {
+    "livecodebench": "LiveCodeBench",
+    "math500": "MATH500",
+    "mmlu": "MMLU",
+    "rlpr": "RLPR",
+    "aime2025": "AIME2025",
+    "bigcodebench": "BigCodeBench",
+    "gpqa_d": "GPQA-D",
+    "mt_bench": "MT-Bench",
+}
+SUMMARIES = "Figure 3 (summaries)"  # data/paper/fig3_in_distribution.csv says where its numbers come from
 _SOURCE = "# source:"
+_REMEDY = "restore the file from the repository"
 
 
 def published(name: str, folder: Path = PAPER) -> pd.DataFrame:
     """The published table `name` as a frame, comment lines left out, columns as in the file.
 
-    Raises ValueError for an unknown name (with the choices) and for a file that is no table.
+    Raises ValueError for an unknown name (with the choices) and for a file that is no table, also where pandas would
+    read it without a word: a short row, or a text in a column of numbers.
     """
-    import pandas as pd
-
     path = _path(name, folder)
     try:
         frame = pd.read_csv(path, comment="#")
     except ValueError as error:  # pandas' parser errors are ValueErrors
-        raise ValueError(f"{path.name}: not a CSV table ({error}); restore the file from the repository") from None
+        raise ValueError(f"{path.name}: not a CSV table ({error}); {_REMEDY}") from None
     if frame.empty:
-        raise ValueError(f"{path.name}: no rows; restore the file from the repository")
-    _check(path, frame)
-    return frame
-
-
-def _check(path: Path, frame: pd.DataFrame) -> None:
-    """ValueError naming what pandas reads without a word: a short row, a number that is none in a column of numbers."""
-    import pandas as pd
-
-    remedy = "restore the file from the repository"
+        raise ValueError(f"{path.name}: no rows; {_REMEDY}")
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"]
     for row in csv.reader(lines):
         if len(row) != len(frame.columns):
-            raise ValueError(f"{path.name}: {len(row)} cells in the row {','.join(row)!r}, not {len(frame.columns)}; "
-                             f"{remedy}")
+            raise ValueError(
+                f"{path.name}: {len(row)} cells in the row {','.join(row)!r}, not {len(frame.columns)}; {_REMEDY}"
+            )
     for column in frame.columns:
         cells = frame[column].dropna()
         wrong = cells[pd.to_numeric(cells, errors="coerce").isna()]
         if 0 < len(wrong) < len(cells) / 2:
-            raise ValueError(f"{path.name}: {column} is {wrong.iloc[0]!r} in row {wrong.index[0] + 1}, where it is a "
-                             f"number in most rows; {remedy}")
+            raise ValueError(
+                f"{path.name}: {column} is {wrong.iloc[0]!r} in row {wrong.index[0] + 1}, where it is a number in most "
+                f"rows; {_REMEDY}"
+            )
+    return frame
 
 
 def source(name: str, folder: Path = PAPER) -> str:
@@ -64,6 +71,30 @@ def source(name: str, folder: Path = PAPER) -> str:
 
 
 published.source = source
+
+
+def text_row(key: str, folder: Path = PAPER) -> pd.Series:
+    """A number of the running text (`text_numbers.csv`): printed, decimals, where; ValueError names an unknown key."""
+    rows = published("text_numbers", folder).set_index("key")
+    if key not in rows.index:
+        raise ValueError(f"no number {key!r} in text_numbers.csv; choose one of {', '.join(rows.index)}")
+    return rows.loc[key]
+
+
+def text_number(key: str, folder: Path = PAPER) -> float:
+    """The number itself of `text_row`."""
+    return text_row(key, folder)["printed"]
+
+
+def decimals(name: str, column: str, folder: Path = PAPER) -> int:
+    """How many decimals the column of a published table carries, padding zeros left out."""
+    cells = published(name, folder)[column].dropna()
+    return max(len(f"{cell:.6f}".rstrip("0").partition(".")[2]) for cell in cells)
+
+
+def half_unit(places: int) -> float:
+    """Half a unit of the last of `places` decimals: how far rounding may have moved a printed number."""
+    return 0.5 * 10.0**-places
 
 
 def _path(name: str, folder: Path) -> Path:

@@ -25,9 +25,8 @@ import numpy as np
 
 from suite.baselines import BASELINES, make_baseline
 from suite.chapters.in_distribution import BENCHMARKS, TRINITY, System
-from suite.chapters.paper_numbers import IN_DISTRIBUTION
 from suite.experiments import REPLICATES
-from suite.published import published
+from suite.published import IN_DISTRIBUTION, published
 from suite.stats.intervals import by_family, mean_interval
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.training.task import FRESH, Task

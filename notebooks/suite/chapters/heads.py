@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suite.chapters.learning import rewards
-from suite.chapters.paper_numbers import text_number
 from suite.chapters.what_it_learned import readings
 from suite.evaluation import blind, play_all, rewards_of
 from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task, run_experiments, seeds_of
-from suite.published import published
+from suite.published import published, text_number
 from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
 from trinity_core.heads import Head, SparseHead, make_head
 from trinity_core.training.task import FRESH, Task

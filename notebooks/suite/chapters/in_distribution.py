@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suite.baselines import BASELINES, make_baseline
-from suite.chapters.paper_numbers import SUMMARIES
-from suite.published import published
+from suite.published import SUMMARIES, published
 from suite.stats.intervals import DRAWS, Estimate, by_family, mean_interval, paired_difference
 from suite.stats.rer import relative_error_reduction
 from suite.stats.rollouts import rollouts_table

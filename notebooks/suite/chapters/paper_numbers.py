@@ -14,7 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.published import PAPER, published
+from suite.published import (
+    HELD_OUT,
+    IN_DISTRIBUTION,
+    PAPER,
+    SUMMARIES,
+    TASK_NAMES,
+    decimals,
+    half_unit,
+    published,
+    text_number,
+    text_row,
+)
 from suite.results.claims import Evidence, Verdict, judge
 
 if TYPE_CHECKING:
@@ -23,19 +34,6 @@ if TYPE_CHECKING:
     from suite.results.claims import Claim
     from suite.results.results import Results
 
-IN_DISTRIBUTION = ("livecodebench", "math500", "mmlu", "rlpr")
-HELD_OUT = ("aime2025", "bigcodebench", "gpqa_d")  # MT-Bench is scored from 1 to 10 and stands apart
-TASK_NAMES = {
-    "livecodebench": "LiveCodeBench",
-    "math500": "MATH500",
-    "mmlu": "MMLU",
-    "rlpr": "RLPR",
-    "aime2025": "AIME2025",
-    "bigcodebench": "BigCodeBench",
-    "gpqa_d": "GPQA-D",
-    "mt_bench": "MT-Bench",
-}
-SUMMARIES = "Figure 3 (summaries)"  # data/paper/fig3_in_distribution.csv says where its numbers come from
 STATUS = {Verdict.REPRODUCED: "agrees", Verdict.CONSISTENT: "within rounding", Verdict.NOT_REPRODUCED: "disagrees"}
 
 
@@ -93,22 +91,6 @@ def record(results: Results, checks: Iterable[Check]) -> list[Claim]:
                       relation=check.relation, evidence=Evidence.ARITHMETIC, unit=check.unit, note=check.note)
         for check in checks
     ]
-
-
-def text_number(key: str, folder: Path = PAPER) -> float:
-    """A number printed in the running text (`text_numbers.csv`); ValueError names an unknown key."""
-    return _text_row(key, folder)["printed"]
-
-
-def decimals(name: str, column: str, folder: Path = PAPER) -> int:
-    """How many decimals the column of a published table carries, padding zeros left out."""
-    cells = published(name, folder)[column].dropna()
-    return max(len(f"{cell:.6f}".rstrip("0").partition(".")[2]) for cell in cells)
-
-
-def half_unit(places: int) -> float:
-    """Half a unit of the last of `places` decimals: how far rounding may have moved a printed number."""
-    return 0.5 * 10.0**-places
 
 
 # -- averages --------------------------------------------------------------------------------------------------------
@@ -329,19 +311,12 @@ def orders(folder: Path = PAPER) -> list[Check]:
 
 
 def _text_check(id: str, item: str, key: str, computed: float, folder: Path, **more: object) -> Check:
-    row = _text_row(key, folder)
+    row = text_row(key, folder)
     places = int(row["decimals"])
     printed = row["printed"]
     whole = float(printed).is_integer() and places <= 0
     return Check(id=id, item=item, source=str(row["where"]), printed=int(printed) if whole else float(printed),
                  computed=computed, tolerance=0.0 if places == 0 else half_unit(places), **more)
-
-
-def _text_row(key: str, folder: Path) -> pd.Series:
-    rows = published("text_numbers", folder).set_index("key")
-    if key not in rows.index:
-        raise ValueError(f"no number {key!r} in text_numbers.csv; choose one of {', '.join(rows.index)}")
-    return rows.loc[key]
 
 
 def _slug(text: str) -> str:

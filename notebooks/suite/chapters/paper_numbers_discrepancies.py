@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.chapters.paper_numbers import IN_DISTRIBUTION, Check, text_number
-from suite.published import PAPER, published
+from suite.chapters.paper_numbers import Check
+from suite.published import IN_DISTRIBUTION, PAPER, published, text_number
 from suite.results.claims import Verdict, number
 
 if TYPE_CHECKING:

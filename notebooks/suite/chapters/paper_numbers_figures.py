@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from suite.chapters.paper_numbers import TASK_NAMES
+from suite.published import TASK_NAMES
 from suite.results import style
 from suite.results.claims import number
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.chapters.paper_numbers import HELD_OUT, IN_DISTRIBUTION, SUMMARIES, decimals, half_unit
-from suite.published import PAPER, published
+from suite.published import HELD_OUT, IN_DISTRIBUTION, PAPER, SUMMARIES, decimals, half_unit, published
 
 if TYPE_CHECKING:
     import pandas as pd
