@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suite.chapters.anatomy_of_a_decision_figures import ROLE_COLOURS
 from suite.results import style
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def draw_turns(behaviour: pd.DataFrame) -> Figure:
 
     fig, ax = plt.subplots(figsize=(7.2, 1.2 + 0.42 * len(behaviour)))
     places, left = np.arange(len(behaviour)), np.zeros(len(behaviour))
-    for role, colour in ROLE_COLOURS.items():
+    for role, colour in style.ROLE_COLOURS.items():
         width = behaviour["turns"].to_numpy() * behaviour[role].to_numpy() / 100
         ax.barh(places, width, left=left, color=colour, label=role, height=0.72, edgecolor="white")
         for place, start, wide in zip(places, left, width, strict=True):

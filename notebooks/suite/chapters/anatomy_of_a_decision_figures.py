@@ -15,13 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from suite.results.style import AGENT_COLOURS, GREY, VERMILION
+from suite.results.style import AGENT_COLOURS, GREY, INK, PART_COLOURS, ROLE_COLOURS, VERMILION
 
-READ, INK = VERMILION, "#222222"
-PART_COLOURS = {
-    "frame": "#E3E3E3", "question": "#CFE5F5", "worker": "#FBE3B5", "thinker": "#CBEADF", "verifier": "#F0D6E5"
-}
-ROLE_COLOURS = {"worker": "#3D3D3D", "thinker": "#8C8C8C", "verifier": "#C9C9C9"}  # greys: the colours are the agents'
+READ = VERMILION
 MAP = "PuOr_r"  # orange is positive, purple negative: told apart by colour-blind readers
 WIDTH = 11.0  # inches: fills a slide, and a notebook page
 GRID_COLUMNS = 32

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from suite.chapters.anatomy_of_a_decision_figures import INK, MAP, PART_COLOURS, READ, ROLE_COLOURS, state_grid, visible
-from suite.results.style import AGENT_COLOURS, BLUE, GREY
+from suite.chapters.anatomy_of_a_decision_figures import MAP, READ, state_grid, visible
+from suite.results.style import AGENT_COLOURS, BLUE, GREY, INK, PART_COLOURS, ROLE_COLOURS
 
 PAGE = (13.0, 6.9)
 TOP, TALL = 4.1, 1.75  # the upper row: from the transcript to the probabilities

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from suite.chapters.anatomy_of_a_decision_figures import PART_COLOURS
+from suite.results.style import PART_COLOURS
 from trinity_core.pool import Pool
 from trinity_core.roles import Transcript
 from trinity_core.types import ROLES, Rollout, Turn

@@ -17,8 +17,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from suite.chapters.anatomy_of_a_decision_figures import INK, PART_COLOURS
-from suite.results.style import AGENT_COLOURS, GREEN, GREY, OKABE_ITO, VERMILION
+from suite.results.style import AGENT_COLOURS, GREEN, GREY, INK, OKABE_ITO, PART_COLOURS, VERMILION
 from trinity_core.roles import Transcript
 from trinity_core.types import ROLES, Role, Rollout, Turn
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suite.chapters.anatomy_of_a_decision_figures import ROLE_COLOURS
 from suite.results import style
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def draw_by_turn(agents: pd.DataFrame, roles: pd.DataFrame) -> Figure:
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, 2, figsize=(10.4, 3.8), sharey=True)
-    panels = (("agents", agents, style.AGENT_COLOURS), ("roles", roles, ROLE_COLOURS))
+    panels = (("agents", agents, style.AGENT_COLOURS), ("roles", roles, style.ROLE_COLOURS))
     for ax, (title, table, colours) in zip(axes, panels, strict=True):
         wide = table.pivot(index="turn", columns="name", values="share")
         below = np.zeros(len(wide))
@@ -111,9 +110,9 @@ def _diagram(ax: Axes, table: pd.DataFrame, least: float) -> None:
             ax.add_patch(arrow)
             ax.text(*middle, f"{percent:.0f}", fontsize=8.5, ha="center", va="center", bbox=LABEL)
     for name in sorted(met):
-        place, colour = PLACES[name], ROLE_COLOURS.get(name, "white")
+        place, colour = PLACES[name], style.ROLE_COLOURS.get(name, "white")
         ink = "white" if name in ("worker", "thinker") else "black"
-        shape = "circle,pad=0.35" if name in ROLE_COLOURS else "round,pad=0.3"
+        shape = "circle,pad=0.35" if name in style.ROLE_COLOURS else "round,pad=0.3"
         said = name.replace(" before ", " before\n")
         ax.text(*place, said, ha="center", va="center", fontsize=8, color=ink, zorder=3,
                 bbox={"boxstyle": shape, "facecolor": colour, "edgecolor": style.GREY})  # fmt: skip

@@ -22,8 +22,7 @@ from suite.results.claims import (
     number,
     paper_text,
 )
-from suite.results.ledger import Notebook, Picture, counts
-from suite.runner.freshness import GONE
+from suite.results.ledger import GONE, Notebook, Picture, counts
 
 _MARKS = {
     Verdict.REPRODUCED: "✔",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY = "#7F7F7F"
+GREY, INK = "#7F7F7F", "#222222"
 OKABE_ITO = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, BLACK)
 
 FAMILY_COLOURS = {"math": BLUE, "knowledge": ORANGE, "reasoning": GREEN, "code": VERMILION}
@@ -25,6 +25,14 @@ AGENT_COLOURS = {
     "Gemma-3-27B-It": YELLOW,
     "Qwen3-32B (reasoning)": ORANGE,
     "Qwen3-32B (direct)": SKY,
+}
+ROLE_COLOURS = {"worker": "#3D3D3D", "thinker": "#8C8C8C", "verifier": "#C9C9C9"}  # greys: the colours are the agents'
+PART_COLOURS = {  # of a transcript; the frame is what the chat format itself puts there
+    "frame": "#E3E3E3",
+    "question": "#CFE5F5",
+    "worker": "#FBE3B5",
+    "thinker": "#CBEADF",
+    "verifier": "#F0D6E5",
 }
 METHOD_COLOURS = {
     "TRINITY": BLACK,
