@@ -9,7 +9,7 @@ import pytest
 import recorded_files as made
 from tiny_models import make_model
 
-from suite.recordings.tables import read_tables
+from suite.recordings.readers import read_tables
 from suite.routers import evaluation, full_information
 from suite.routers.evaluation import METHODS, best_by_benchmark, best_single, evaluate, make_task, nearest
 from suite.worlds.routing import AgentHead, Asked, RoutingData, RoutingWorld, choices, gather

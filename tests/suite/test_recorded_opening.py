@@ -18,7 +18,7 @@ from suite.runner.notebook import execute
 
 CELLS = [
     'profile = "recorded"\nseed = 42',
-    "from suite.commands.report import Results\nfrom suite.results.opening import open_recorded\n"
+    "from suite.results import Results\nfrom suite.results.opening import open_recorded\n"
     'results = Results("16_made", profile)',
     'CLAIMS = {"16.a": {"id": "16.a", "statement": "A claim", "source": "Table 1", "paper": 1.0, "unit": "%"}}\n'
     "data = open_recorded(results, CLAIMS.values())",
@@ -83,23 +83,17 @@ def test_cells_run_again_in_an_open_kernel(tmp_path, kernel_settings):
     """What a reader does in JupyterLab: runs all, then mends what was missing and runs all again."""
     from nbclient import NotebookClient
 
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "a.csv").touch()
-    gate = (
-        "import pathlib, sys, types\n"
-        "sys.modules['suite.recordings.tables'] = types.SimpleNamespace(data_dir=lambda: pathlib.Path(folder))\n"
-    )
+    (tmp_path / "data" / "routellm").mkdir(parents=True)
     rest = CELLS[3:5] + CELLS[7:]
     again = [f"import os\nos.environ['TRINITY_DATA'] = folder = {str(tmp_path / 'data')!r}", CELLS[2]]
     cells = [*CELLS[:3], "1 / 0", *again, *rest, 'profile = "smoke"', *CELLS[1:3], "1 / 0", *CELLS[:2], CELLS[2], *rest]
-    cells[5] = gate + cells[5]
     path = write_notebook(tmp_path / "16_made.ipynb", cells)
     book = nbformat.read(path, as_version=4)
     NotebookClient(book, resources={"metadata": {"path": str(tmp_path)}}).execute()
     nbformat.write(book, path)
     shown = printed(path)
     assert "Not run: TRINITY_DATA is not set." in shown[2][0] and not shown[3]
-    whole = [["['a.csv']\n", "2"], shown[7], ["16_made: 1 claims (1 reproduced), 0 tables, 0 figures\n"]]
+    whole = [["['routellm']\n", "2"], shown[7], ["16_made: 1 claims (1 reproduced), 0 tables, 0 figures\n"]]
     assert shown[6:9] == whole and "reproduced" in shown[7][0]
     assert "Not run: the profile is smoke, not recorded. " in shown[11][0] and not shown[12]
     assert shown[-3:] == whole

@@ -16,7 +16,7 @@ from suite.commands.rollout import main as converse
 from suite.pools import load_pool
 from suite.pools.recorded import RecordedPool, build
 from suite.recordings.answers import options_of, read_answer
-from suite.recordings.tables import read_table
+from suite.recordings.readers import read_table
 from suite.worlds.recorded import RecordedWorld, draw_questions, in_order, run_recorded, texts_of
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.heads import make_head, without
@@ -207,7 +207,7 @@ def test_pool_files_name_recorded_files_below_the_data_folder(tmp_path, bench, n
         load_pool(file)
     config = {"files": ["routerbench/letters_train.csv"]}
     for change, message in (
-        ({"files": ["routerbench/none.csv"]}, "no file"),
+        ({"files": ["routerbench/none.csv"]}, "is not there"),
         ({"agents": ["x"]}, "no LLM 'x'"),
         ({"agents": "x"}, "`agents` is 'x'"),
         ({"files": ["routerbench/letters_train.csv", "routellm/sums.csv"]}, "no LLM 'south/c-13b'"),

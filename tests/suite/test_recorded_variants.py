@@ -9,7 +9,7 @@ import pytest
 from test_recorded_routing import separable
 
 from suite.chapters import routing_real_llms as routing
-from suite.recordings.tables import RecordedError
+from suite.profiles import RecordedError
 from suite.results.claims import Verdict
 from suite.routers import full_information, variants
 from suite.routers.experiments import Questions, Run, run, run_all

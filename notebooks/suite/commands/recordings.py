@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.console import run_command
-from suite.recordings.entries import RecordedError
+from suite.profiles import RecordedError
 
 LEARNERS = ("sep-cma-es", "sft", "reinforce", "random-search")
 METHODS = (*LEARNERS, "full-information", "routerdc", "knn", "best-single", "per-benchmark-best")
@@ -183,31 +183,13 @@ def _check_output(parser: argparse.ArgumentParser, options: argparse.Namespace) 
 def _inspect(options: argparse.Namespace) -> int:
     import json
 
-    from suite.recordings import inspect
-    from suite.recordings.tables import read_table
+    from suite.recordings.inspect import files_of, inspect_files
     from trinity_core.paths import write_atomic
 
-    tables, wrong = [], []
-    for path in inspect.files_of(options.inspect):
-        try:
-            tables.append(read_table(path))
-        except RecordedError as error:
-            wrong.append(str(error))
-            continue
-        print(inspect.as_text(inspect.summary(tables[-1])), flush=True)
-        for remark in tables[-1].remarks:
-            print(f"note: {remark}", file=sys.stderr)
-    together = [inspect.overall(group) for group in inspect.groups(tables)]
-    for found in together:
-        print(inspect.overall_as_text(found))
-    for line in [f"note: {remark}" for remark in inspect.overlaps(tables)] + wrong:
-        print(line, file=sys.stderr)
-    if options.json and wrong:
-        print(f"{options.json} is not written, since a file above cannot be used", file=sys.stderr)
-    elif options.json:
-        report = {"evidence": "recorded", "files": [inspect.summary(table) for table in tables], "means": together}
+    report = inspect_files(files_of(options.inspect))
+    if options.json and report is not None:
         write_atomic(Path(options.json), json.dumps(report, indent=1) + "\n")
-    return 2 if wrong else 0
+    return 2 if report is None else 0
 
 
 def _evaluate(options: argparse.Namespace) -> int:
@@ -230,7 +212,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _encode(options: argparse.Namespace) -> int:
-    from suite.recordings.tables import data_dir
+    from suite.profiles import data_dir
 
     folder = data_dir(options.data_dir)
     from suite.worlds.recorded_states import encode_all

@@ -27,8 +27,10 @@ import numpy as np
 
 from suite.pools.config import check_keys
 from suite.pools.prompts import Case, read_case
+from suite.profiles import RecordedError, data_dir
 from suite.recordings.answers import options_of, read_answer
-from suite.recordings.tables import RecordedError, RecordedTable, data_dir, read_table
+from suite.recordings.readers import read_table
+from suite.recordings.tables import RecordedTable
 from trinity_core.draws import SEP, key_text, uniform_rows
 from trinity_core.pool import Agent, PoolError, check_agent
 from trinity_core.roles import condense

@@ -1,6 +1,6 @@
 """What a recorded answer says: the letter of an option, or a number, and whether two answers agree.
 
-Letters are read by the suite's checker of multiple choice (`tasks.choice_answers`), among the options that the question
+Letters are read by the suite's checker of multiple choice, among the options that the question
 lists as lines `A) ...`. Numbers follow the convention of GSM8K: what stands after the last `####`, else the last number
 of the text. The suite's checker of mathematics wants a marked answer, which these texts often lack: on RouteLLM's GSM8K
 it contradicts the recorded verdicts (two right answers that differ, a right and a wrong one that agree) four times as
@@ -33,11 +33,9 @@ def options_of(question: str) -> tuple[str, ...]:
 
 def read_answer(text: str, options: Sequence[str] = ()) -> str | None:
     """The letter, or without options the number as it is written shortest, that a text answers with; None: neither."""
-    said = shown(text)
-    return (extract(said, options) if said else None) if options else _number(said)
-
-
-def _number(text: str) -> str | None:
+    text = shown(text)
+    if options:
+        return extract(text, options) if text else None
     marked = text.rpartition(MARK)[2].strip().partition("\n")[0] if MARK in text else ""
     found = NUMBER.findall(marked)[:1] or NUMBER.findall(text)[-1:]
     if not found:

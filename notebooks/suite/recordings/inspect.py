@@ -10,14 +10,18 @@ All are chosen on the very questions that they are judged on. Numbers are percen
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from suite.recordings.readers import SUFFIXES, RecordedError
+import numpy as np
+
+from suite.profiles import RecordedError
+from suite.recordings.readers import read_table
 from suite.recordings.tables import GRID, RecordedTable, counted, listed, on_grid, overlap, same_agents, split_name
 
-TITLES = {"routerdc": "RouterDC's format", "routerbench": "RouterBench's format", "routellm": "RouteLLM's format"}
+SUFFIXES = (".json", ".csv")  # what is taken of a folder
 
 
 def files_of(paths: Sequence[str | Path]) -> list[Path]:
@@ -27,26 +31,46 @@ def files_of(paths: Sequence[str | Path]) -> list[Path]:
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        try:
-            inside = sorted(path.iterdir()) if path.is_dir() else None
-        except OSError as error:
-            raise RecordedError(f"the folder {path} cannot be read ({error}); name a folder that can") from None
-        if inside is None:
-            files.append(path)
-            continue
-        shown = [file for file in inside if not file.name.startswith(".")]
-        own = [file for file in shown if file.suffix.lower() in SUFFIXES and file.is_file()]
+        inside = sorted(path.glob("[!.]*")) if path.is_dir() else [path]
+        own = [file for file in inside if file == path or (file.suffix.lower() in SUFFIXES and file.is_file())]
         if not own:
-            folders = listed([file.name for file in shown if file.is_dir()])
+            folders = listed([file.name for file in inside if file.is_dir()])
             instead = f"name one of its folders: {folders}" if folders else "name another folder, or files"
             raise RecordedError(f"the folder {path} holds no {' or '.join(SUFFIXES)} file; {instead}")
         files += own
     return list({os.path.realpath(file): file for file in reversed(files)}.values())[::-1]
 
 
+def inspect_files(files: Sequence[str | Path]) -> dict[str, Any] | None:
+    """Prints what files hold, and on standard error what is to be known about them; the same as JSON values.
+
+    None where a file could not be used: the others are printed nevertheless.
+    """
+    tables, faults = [], []
+    for path in files:
+        try:
+            tables.append(read_table(path))
+        except RecordedError as error:
+            faults.append(str(error))
+            continue
+        print(as_text(summary(tables[-1])), flush=True)
+        for remark in tables[-1].remarks:
+            print(f"note: {remark}", file=sys.stderr)
+    means = [overall(group) for group in groups(tables)]
+    for found in means:
+        print(as_text(found))
+    for line in [*(f"note: {remark}" for remark in overlaps(tables)), *faults]:
+        print(line, file=sys.stderr)
+    report = {"evidence": "recorded", "files": [summary(table) for table in tables], "means": means}
+    return None if faults else report
+
+
 def summary(table: RecordedTable) -> dict[str, Any]:
     """A table's counts and accuracies; `why` is the reason for the rule of accuracy."""
-    means = table.right.mean(axis=0)
+    why = f"on no grid 1/n up to n = {GRID}, so probabilities of the right option, 0 where another won"
+    if not table.graded:
+        n = on_grid(table.scores)
+        why = "each 0 or 1" if n == 1 else f"multiples of 1/{n}, so means of samples that are right or wrong"
     return {
         "file": str(table.path),
         "benchmark": table.name,
@@ -56,33 +80,30 @@ def summary(table: RecordedTable) -> dict[str, Any]:
         "responses": table.responses is not None,
         "costs": table.costs is not None,
         "rule": table.rule,
-        "why": _why(table),
-        "accuracy": {name: 100 * float(mean) for name, mean in zip(table.agents, means, strict=True)},
-        "best single LLM": table.agents[int(means.argmax())],
-        "best LLM of each question": 100 * float(table.right.max(axis=1).mean()),
+        "why": why,
+        **_accuracies([table]),
         "remarks": list(table.remarks),
     }
 
 
-def _why(table: RecordedTable) -> str:
-    if table.graded:
-        return f"on no grid 1/n up to n = {GRID}, so probabilities of the right option, 0 where another won"
-    n = on_grid(table.scores)
-    return "each 0 or 1" if n == 1 else f"multiples of 1/{n}, so means of samples that are right or wrong"
-
-
 def overall(tables: Sequence[RecordedTable]) -> dict[str, Any]:
     """Several benchmarks of the same LLMs, each counting alike."""
-    tables = same_agents(tables)
-    means = [table.right.mean(axis=0) for table in tables]
-    single = sum(means) / len(means)
     return {
         "files": [str(table.path) for table in tables],
         "split": split_name(tables[0].path),
-        "accuracy": {name: 100 * float(mean) for name, mean in zip(tables[0].agents, single, strict=True)},
-        "best single LLM": tables[0].agents[int(single.argmax())],
-        "best LLM of each benchmark": 100 * float(sum(mean.max() for mean in means) / len(means)),
-        "best LLM of each question": 100 * float(sum(t.right.max(axis=1).mean() for t in tables) / len(tables)),
+        **_accuracies(same_agents(tables)),
+    }
+
+
+def _accuracies(tables: Sequence[RecordedTable]) -> dict[str, Any]:
+    means = np.array([100 * table.right.mean(axis=0) for table in tables])
+    agents, average = tables[0].agents, means.mean(axis=0)
+    each = {"best LLM of each benchmark": float(means.max(axis=1).mean())} if len(tables) > 1 else {}
+    return {
+        "accuracy": dict(zip(agents, average.tolist(), strict=True)),
+        "best single LLM": agents[int(average.argmax())],
+        **each,
+        "best LLM of each question": float(np.mean([100 * table.right.max(axis=1).mean() for table in tables])),
     }
 
 
@@ -94,40 +115,24 @@ def groups(tables: Sequence[RecordedTable]) -> list[list[RecordedTable]]:
     return [group for group in found.values() if len(group) > 1]
 
 
-def overlaps(tables: Sequence[RecordedTable]) -> Iterator[str]:
+def overlaps(tables: Sequence[RecordedTable]) -> list[str]:
     """A remark for each training file and other file that share questions."""
-    for train in (table for table in tables if split_name(table.path) == "train"):
-        for other in (table for table in tables if split_name(table.path) != "train"):
-            remark = overlap(train, other)[1]
-            if remark:
-                yield remark
+    train = [table for table in tables if split_name(table.path) == "train"]
+    remarks = [overlap(one, other)[1] for one in train for other in tables if split_name(other.path) != "train"]
+    return [remark for remark in remarks if remark]
 
 
 def as_text(found: dict[str, Any]) -> str:
-    """A `summary` for a terminal."""
-    extras = [name for name in ("responses", "costs") if found[name]]
-    return "\n".join(
-        [
-            found["file"],
-            f"  benchmark {found['benchmark']}: {counted(found['questions'], 'question')}, {found['agents']} LLMs "
-            f"({TITLES[found['format']]}{''.join(f', with {name}' for name in extras)})",
-            f"  {found['rule']}: {found['why']}",
-            *_accuracies(found),
-        ]
-    )
-
-
-def overall_as_text(found: dict[str, Any]) -> str:
-    """An `overall` for a terminal."""
-    split = f" ({found['split']})" if found["split"] else ""
-    return "\n".join([f"mean of {len(found['files'])} files{split}, each counting alike", *_accuracies(found)])
-
-
-def _accuracies(found: dict[str, Any]) -> list[str]:
-    lines = [f"  {value:6.2f}  {name}" for name, value in found["accuracy"].items()]
+    """A `summary` or an `overall` for a terminal."""
+    if "files" in found:
+        split = f" ({found['split']})" if found["split"] else ""
+        lines = [f"mean of {len(found['files'])} files{split}, each counting alike"]
+    else:
+        extras = "".join(f", with {name}" for name in ("responses", "costs") if found[name])
+        size = f"{counted(found['questions'], 'question')}, {found['agents']} LLMs ({found['format']}{extras})"
+        lines = [found["file"], f"  benchmark {found['benchmark']}: {size}", f"  {found['rule']}: {found['why']}"]
+    lines += [f"  {value:6.2f}  {name}" for name, value in found["accuracy"].items()]
     name = found["best single LLM"]
     lines.append(f"  {found['accuracy'][name]:6.2f}  best single LLM: {name}")
-    for what in ("best LLM of each benchmark", "best LLM of each question"):
-        if what in found:
-            lines.append(f"  {found[what]:6.2f}  {what}")
-    return lines
+    bests = ("best LLM of each benchmark", "best LLM of each question")
+    return "\n".join([*lines, *(f"  {found[what]:6.2f}  {what}" for what in bests if what in found)])

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suite.profiles import DATA_VARIABLE, PUBLISHED, RECORDED
+from suite.profiles import DATA_VARIABLE, PUBLISHED, RECORDED, data_dir
 
 if TYPE_CHECKING:
     from suite.results.results import Results
@@ -45,8 +45,6 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
         gate.closed = False
     missing = lacking(results.profile)
     if not missing:
-        from suite.recordings.tables import data_dir
-
         return data_dir()
     number = results.notebook[:2]
     command = f"{DATA_VARIABLE}=FOLDER ./run_all.sh --profile {RECORDED} --only {number}"

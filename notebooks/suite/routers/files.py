@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from suite.recordings.tables import COUNTED, RecordedTable, drop_overlap, read_tables, same_agents
+from suite.recordings.readers import read_tables
+from suite.recordings.tables import COUNTED, RecordedTable, drop_overlap, same_agents
 from suite.routers.evaluation import BLIND, LEARNERS, Evaluation, best_single, evaluate, references
 from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
 from suite.worlds.routing import RoutingData, gather

@@ -59,7 +59,7 @@ def encode_all(data: Path) -> None:
 
     Kept batch by batch: a stopped run goes on where it was. RecordedError names a file that cannot be read.
     """
-    from suite.recordings.tables import read_tables
+    from suite.recordings.readers import read_tables
     from suite.worlds.verifying import encode_ahead
 
     reader = load_reader()
@@ -75,7 +75,7 @@ def split_files(data: Path, split: str) -> list[Path]:
 
     RecordedError names one that is missing.
     """
-    from suite.recordings.tables import RecordedError
+    from suite.profiles import RecordedError
 
     found = []
     for name in BENCHMARKS:
