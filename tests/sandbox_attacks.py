@@ -126,7 +126,7 @@ _ATTACKS = {
         import os
         def f(clues):
             say = 'printf \\'["value", "%s"]\\\\n\\' "$(cat "$0")"'
-            script = f'for end in /proc/self/fd/*; do ({say} > "$end") 2> /dev/null; done'
+            script = f'for end in /proc/self/fd/*; do ({say} >> "$end") 2> /dev/null; done'
             os.execv("/usr/bin/sh", ["sh", "-c", script, clues["file"]])
     """),
     "import a package that is not Python's own": (("error",), """

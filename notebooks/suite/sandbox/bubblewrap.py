@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import errno
 import functools
-import json
 import os
-import platform
 import re
-import shutil
 import struct
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from suite.sandbox.child import decode
-from suite.sandbox.process import ENVIRONMENT, Limits, Run, interpreter
 from trinity_core import paths
+
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the whole environment: the order of a set of strings must not change a verdict
 
 # Refused system calls: number on x86-64, on 64-bit ARM (None: no such call there).
 REFUSED = {
@@ -40,18 +36,6 @@ REFUSED = {
 }  # fmt: skip
 ARCHITECTURES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}  # column, audit name, clone
 CLONE3, CLONE_THREAD, X32 = 435, 0x10000, 0x40000000
-LOOK = """
-import os, sys
-def look():
-    import typing, _ctypes, encodings.idna  # the library can be read after leaving root
-    try:
-        os.fork()
-    except OSError as error:
-        forks = False
-    else:
-        forks = True
-    return {"uid": os.getuid(), "python": sys.version, "forks": forks, "parent": os.getppid()}
-"""
 
 
 @dataclass(frozen=True)
@@ -72,8 +56,8 @@ class Bubblewrap:
         found = re.search(r"(\d+)\.(\d+)", said.stdout)
         return tuple(map(int, found.groups())) if found else (0, 0)
 
-    def command(self, limits: Limits) -> list[str]:
-        """The command in front of the interpreter's, without the filter."""
+    def command(self, disk: int) -> list[str]:
+        """The command in front of the interpreter's, without the filter; `disk`: MiB of /tmp."""
         command = [self.path, "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
         command += ["--unshare-cgroup-try", "--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv"]
         for name, value in ENVIRONMENT.items():
@@ -81,13 +65,18 @@ class Bubblewrap:
         command += [*_file_system(), "--proc", "/proc", "--remount-ro", "/proc"]
         command += ["--dev", "/dev", "--remount-ro", "/dev"]
         if self.version >= (0, 7):
-            command += ["--perms", "1777", "--size", str(limits.disk << 20), "--tmpfs", "/tmp"]
+            command += ["--perms", "1777", "--size", str(disk << 20), "--tmpfs", "/tmp"]
         else:  # it cannot limit a tmpfs: none to write into, then
             command += ["--tmpfs", "/tmp", "--remount-ro", "/tmp"]
         command += ["--remount-ro", "/", "--chdir", "/tmp", "--cap-drop", "ALL"]
         if self.drops_root:
             return [*command, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         return [*command, "--unshare-user", "--uid", "64000", "--gid", "64000"]
+
+
+def interpreter() -> Path:
+    """The Python that this environment is made from, without the environment's packages."""
+    return Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
 
 
 def _file_system() -> list[str]:
@@ -124,13 +113,7 @@ def system_call_filter(machine: str) -> bytes | None:
     if machine not in ARCHITECTURES:
         return None
     column, audit, clone = ARCHITECTURES[machine]
-    load, equal, at_least, any_bit, give = (
-        0x20,
-        0x15,
-        0x35,
-        0x45,
-        0x06,
-    )  # operations; then jump if true, if false, value
+    load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06  # then: jump if true, if false, value
     refuse, lacking, allow = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS, 0x7FFF0000
     program = [(load, 0, 0, 4), (equal, 1, 0, audit), (give, 0, 0, refuse), (load, 0, 0, 0)]
     program += [(at_least, 0, 1, X32), (give, 0, 0, refuse)]  # other numbers of the same calls
@@ -140,50 +123,3 @@ def system_call_filter(machine: str) -> bytes | None:
             program += [(equal, 0, 1, numbers[column]), (give, 0, 0, refuse)]
     program += [(equal, 0, 3, clone), (load, 0, 0, 16), (any_bit, 1, 0, CLONE_THREAD), (give, 0, 0, refuse)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in [*program, (give, 0, 0, allow)])
-
-
-def find_bubblewrap() -> tuple[Bubblewrap | None, str]:
-    """The bubblewrap that works and its version, or None and the reason. It is tried once a process."""
-    return _try(shutil.which("bwrap"))
-
-
-@functools.lru_cache
-def _try(path: str | None) -> tuple[Bubblewrap | None, str]:
-    if sys.platform != "linux":
-        return None, f"bubblewrap is for Linux only, and this is {sys.platform}"
-    if path is None:
-        return None, "bubblewrap is not installed"
-    reason = ""
-    for way in _ways():
-        bubblewrap = Bubblewrap(path, way)
-        version = ".".join(map(str, bubblewrap.version))
-        found = look_from_inside(bubblewrap)
-        if not found["error"] and found["uid"] and found["python"] == sys.version and found["parent"] == 1:
-            if not found["forks"] or platform.machine() not in ARCHITECTURES:
-                return bubblewrap, version
-            found = {"error": "system calls are not filtered"}
-        reason = reason or f"bubblewrap {version} does not work on this machine ({found['error'] or found})"
-    return None, reason
-
-
-def _ways() -> tuple[str, ...]:
-    """The system's root must become another user: in a user name space it would still own the kernel's settings."""
-    if os.geteuid() != 0:
-        return ("user",)
-    mapped = Path("/proc/self/uid_map").read_text().split()[:2]
-    return ("root",) if mapped == ["0", "0"] else ("root", "user")  # in a container, root may be an ordinary user
-
-
-def look_from_inside(bubblewrap: Bubblewrap) -> dict[str, Any]:
-    """User, Python version, parent, whether processes start: as a child in the sandbox sees it; or the `error`."""
-    request = {"source": LOOK, "entry_point": "look", "plain": False}
-    with Run(Limits(), bubblewrap, system_call_filter(platform.machine())) as run:
-        calls, replies = run.write(b'["list", ["list"], ["dict"]]\n'), run.read(1 << 16)
-        run.start("serve", request, calls, replies)
-        ended = run.finish(until=replies)
-        lines = ended.output[replies].decode(errors="replace").splitlines()
-        try:
-            return {"error": None} | decode(json.loads(lines[2])[1])
-        except (LookupError, ValueError, TypeError):
-            words = lines[1:] or ended.output[run.errors[0]].decode(errors="replace").strip().splitlines()
-            return {"error": words[-1] if words else f"status {ended.codes[0]}"}

@@ -1,10 +1,11 @@
 """What runs beside the code under test. Its text is given to a bare interpreter, so it needs the standard library only.
 
-    serve REQUEST CALLS REPLIES            runs the code under test: one reply a call
-    check REQUEST CALLS REPLIES RESULT     runs a test source, whose `candidate` asks the `serve` process
-    main  REQUEST STATUS                   runs a whole program on its own standard input and output
+    serve REQUEST SIGN CALLS REPLIES           runs the code under test: one reply a call
+    check REQUEST SIGN CALLS REPLIES RESULT    runs a test source, whose `candidate` asks the `serve` process
+    main  REQUEST SIGN                         runs a whole program on its own standard input and output
 
-The arguments are file descriptors. The code under test shares a process with `serve` or `main` and may do there what it
+The arguments are file descriptors. One letter is written to SIGN before anything of the code is run: without it the
+fault is the sandbox's, not the code's. The code under test shares a process with `serve` or `main` and may do there what it
 likes: it never sees an expected value, so whatever it makes this file say is at best a wrong value.
 Values cross as JSON, with tagged lists for what JSON lacks: no pickle, only plain values come out at the other end.
 """
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TextIO
 
-STARTED = "started"  # said before the code under test runs: without it the fault is the sandbox's, not the code's
 MESSAGE_LENGTH = 300
 
 
@@ -121,7 +121,6 @@ def find(names: dict[str, Any], entry_point: str) -> Callable:
 
 
 def serve(request: dict[str, Any], calls: TextIO, replies: TextIO) -> None:
-    say(replies, STARTED)
     try:
         function = find(load("solution", request["source"]), request["entry_point"])
     except BaseException as error:
@@ -153,7 +152,7 @@ def check(request: dict[str, Any], calls: TextIO, replies: TextIO, result: TextI
             name, message = map(str, rest) if rest else ("", "")
         except (ValueError, TypeError, LookupError, RecursionError):
             raise CandidateError("the code under test ended" if not line else "an unreadable reply") from None
-        if kind in (STARTED, "loaded"):
+        if kind == "loaded":
             return None
         known = getattr(builtins, name, None)
         if kind == "raised" and isinstance(known, type) and issubclass(known, Exception):
@@ -168,9 +167,8 @@ def check(request: dict[str, Any], calls: TextIO, replies: TextIO, result: TextI
         say(calls, *encode([args, kwargs]))
         return listen()
 
-    say(result, STARTED)
     try:
-        listen(), listen()
+        listen()
         names = load("tests", request["source"])
         names[request["entry_point"]] = candidate
         names["check"](candidate)
@@ -188,21 +186,20 @@ def check(request: dict[str, Any], calls: TextIO, replies: TextIO, result: TextI
 
 
 def run() -> None:
-    mode, *numbers = sys.argv[1:]
-    with open(int(numbers[0]), encoding="utf-8") as file:
+    mode, *words = sys.argv[1:]
+    request, sign, *ends = map(int, words)
+    with open(request, encoding="utf-8") as file:
         request = json.load(file)
-    numbers = [int(number) for number in numbers[1:]]
     sys.argv = ["solution.py"]
     sys.set_int_max_str_digits(0)
     confine(request)
+    os.write(sign, b".")
+    os.close(sign)  # what was said can no more be taken back
     if mode == "main":
-        with open(numbers[0], "w", encoding="utf-8") as status:
-            say(status, STARTED)
         load("__main__", request["source"])
         return
-    ways = {"serve": "rw", "check": "wrw"}[mode]
-    streams = [open(number, way, encoding="utf-8") for number, way in zip(numbers, ways, strict=True)]  # noqa: SIM115
-    {"serve": serve, "check": check}[mode](request, *streams)
+    action, ways = {"serve": (serve, "rw"), "check": (check, "wrw")}[mode]
+    action(request, *(open(end, way, encoding="utf-8") for end, way in zip(ends, ways, strict=True)))  # noqa: SIM115
     os._exit(0)  # threads that are still busy do not matter
 
 

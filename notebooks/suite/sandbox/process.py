@@ -1,4 +1,4 @@
-"""Starting the processes that run code, feeding and reading them, and ending them with all their children."""
+"""Starting the processes that run code, and ending them with all their children; whether bubblewrap works here."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import functools
 import json
 import math
 import os
+import platform
 import secrets
-import selectors
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
-CHILD = Path(__file__).with_name("child.py")
-TICK = 0.05  # seconds between looks at whether a process whose pipes stay open has ended
+from suite.sandbox.bubblewrap import ARCHITECTURES, ENVIRONMENT, Bubblewrap, interpreter, system_call_filter
+from suite.sandbox.child import decode
+
+CHILD = Path(__file__).with_name("child.py").read_text(encoding="utf-8")
 FLAGS = ("-s", "-S", "-P", "-B", "-X", "utf8")  # -I without its -E, which would ignore PYTHONHASHSEED
-ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the whole environment: the order of a set of strings must not change a verdict
 LEAST = {"wall": 0.01, "cpu": 0.01, "memory": 64, "output": 1, "disk": 1, "threads": 1, "files": 16}
 
 
@@ -52,232 +54,215 @@ class Limits:
                 raise ValueError(f"Limits.{name} is {value!r}; give a {kind} of at least {least}")
 
 
-class Wrapper(Protocol):
-    """What puts a process in a sandbox."""
-
-    drops_root: bool
-
-    def command(self, limits: Limits) -> list[str]: ...
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a run ended.
-
-    `stopped`: "timeout" or "output-limit" where it was cut short, else None. `codes`: each process's exit status, -n
-    for signal n, None where it still ran and was ended. `output`: by the descriptor that `Run.read` gave.
-    """
-
-    stopped: str | None
-    codes: list[int | None]
-    output: dict[int, bytes] = field(default_factory=dict)
-
-
-def interpreter() -> Path:
-    """The Python that this environment is made from, without the environment's packages."""
-    return Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
-
-
 class Run:
     """Processes that start together, share a deadline and end together; use it in a `with`.
 
-    `wrapper` None: a limited subprocess. Pipes are named by the descriptor that the child has.
+    What they read and write lies in nameless files, so nothing has to be fed or drained while they run. A file is named
+    by the descriptor that both sides have. `sandbox` None: a limited subprocess.
     """
 
-    def __init__(self, limits: Limits, wrapper: Wrapper | None, call_filter: bytes | None = None) -> None:
-        self.limits, self.wrapper, self.call_filter = limits, wrapper, call_filter
+    def __init__(self, limits: Limits, sandbox: Bubblewrap | None) -> None:
+        self.limits, self.sandbox = limits, sandbox
         self.processes: list[subprocess.Popen] = []
-        self.errors: list[int] = []  # the stderr of each process
-        self._folders: list[tempfile.TemporaryDirectory] = []
-        self._theirs: set[int] = set()  # the children's ends, while they are open here
-        self._ours: dict[int, int] = {}  # a child's end -> our end
-        self._left: dict[int, memoryview] = {}  # our end -> what is still to be written
-        self._chunks: dict[int, list[bytes]] = {}  # our end -> what was read
-        self._limits: dict[int, int] = {}  # our end -> bytes that may be read
-        self._begun = time.monotonic()
+        self._files: dict[int, BinaryIO] = {}
+        self._most: dict[int, int] = {}  # bytes that may be written
+        self._errors: list[int] = []  # the stderr of each process
+        self._open = contextlib.ExitStack()
+        self._pipes: list[int] = []
+        self._signs, self._sign = self.pipe()  # each process says here that it has started
+        self._late = threading.Event()
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
-        self._hand_over()
-        for end in self._ours.values():
+        self._open.close()
+        for end in self._pipes:
             os.close(end)
-        self._ours.clear()
 
-    def write(self, data: bytes) -> int:
-        """A pipe that a child reads `data` from."""
-        theirs, ours = os.pipe()
-        self._keep(theirs, ours)
-        self._left[ours] = memoryview(data)
-        return theirs
+    def given(self, data: bytes) -> int:
+        """A file that a child reads `data` from."""
+        end = self._file()
+        self._files[end].write(data)
+        self._files[end].seek(0)
+        return end
 
-    def read(self, limit: int) -> int:
-        """A pipe that a child writes into; more than `limit` bytes end the run."""
-        ours, theirs = os.pipe()
-        self._keep(theirs, ours)
-        self._limits[ours], self._chunks[ours] = limit, []
-        return theirs
+    def wanted(self, most: int) -> int:
+        """A file that a child writes into; more than `most` bytes are too many."""
+        end = self._file()
+        self._most[end] = most
+        return end
 
-    def between(self) -> tuple[int, int]:
+    def pipe(self) -> tuple[int, int]:
         """A pipe between two children: reading end, writing end."""
         ends = os.pipe()
-        self._theirs.update(ends)
+        self._pipes += ends
         return ends
 
-    def _keep(self, theirs: int, ours: int) -> None:
-        os.set_blocking(ours, False)
-        self._ours[theirs] = ours
-        self._theirs.add(theirs)
-
-    def _hand_over(self) -> None:
-        """Closes the children's ends here: only then does the end of a child end its pipes."""
-        while self._theirs:
-            os.close(self._theirs.pop())
+    def _file(self) -> int:
+        file = self._open.enter_context(tempfile.TemporaryFile(buffering=0))
+        os.fchmod(file.fileno(), 0o666)  # so that another user may open it again, as /dev/stdin
+        self._files[file.fileno()] = file
+        return file.fileno()
 
     def start(
         self, mode: str, request: dict[str, Any], *ends: int, stdin: int | None = None, stdout: int | None = None
-    ):
-        """Starts `child` in `mode`; `ends`, `stdin` and `stdout` are ends of this run's pipes."""
-        limits, inside = self.limits, self.wrapper is not None
+    ) -> None:
+        """Starts `child` in `mode`; `ends`, `stdin` and `stdout` are descriptors of this run's files and pipes."""
+        limits = self.limits
+        self._errors.append(self.wanted(limits.output))
+        stdout = self.wanted(limits.output) if stdout is None else stdout
         bounds = {
             "RLIMIT_CPU": math.ceil(limits.cpu),
             "RLIMIT_AS": limits.memory << 20,
-            "RLIMIT_FSIZE": limits.disk << 20,
+            "RLIMIT_FSIZE": max(limits.disk << 20, *(most + 1 for most in self._most.values())),
             "RLIMIT_NOFILE": limits.files,
             "RLIMIT_CORE": 0,
         }
-        if inside:  # elsewhere the limit would count every thread of the user who runs the suite
+        if self.sandbox:  # elsewhere the limit would count every thread of the user who runs the suite
             bounds |= {"RLIMIT_NPROC": limits.threads + 2, "RLIMIT_MSGQUEUE": 0}
         # A user of its own for each run: threads are counted by user.
-        uid = 20000 + secrets.randbelow(40000) if inside and self.wrapper.drops_root else 0
+        uid = 20000 + secrets.randbelow(40000) if self.sandbox and self.sandbox.drops_root else 0
         settings = {"limits": bounds, "uid": uid, "alarm": math.ceil(limits.wall) + 5, "output": limits.output}
-        ends = (self.write(json.dumps(request | settings).encode()), *ends)
-        command = [str(interpreter()), *FLAGS, "-c", _child_source(), mode, *map(str, ends)]
-        if inside:
-            front, folder = self.wrapper.command(limits), "/"
-            if self.call_filter:
-                ends = (*ends, self.write(self.call_filter))
+        ends = (self.given(json.dumps(request | settings).encode()), self._sign, *ends)
+        command = [str(interpreter()), *FLAGS, "-c", CHILD, mode, *map(str, ends)]
+        if self.sandbox:
+            front, folder = self.sandbox.command(limits.disk), "/"
+            if call_filter := system_call_filter(platform.machine()):
+                ends = (*ends, self.given(call_filter))
                 front += ["--seccomp", str(ends[-1])]
             command = [*front, "--", *command]
         else:
-            self._folders.append(tempfile.TemporaryDirectory(prefix="trinity-code-", ignore_cleanup_errors=True))
-            folder = self._folders[-1].name
-        for end in (stdin, stdout):
-            if end is not None:  # so that another user may open it again, as /dev/stdin
-                os.fchmod(end, 0o666)
-        self.errors.append(self.read(limits.output))
+            temporary = tempfile.TemporaryDirectory(prefix="trinity-code-", ignore_cleanup_errors=True)
+            folder = self._open.enter_context(temporary)
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL if stdin is None else stdin,
-            stdout=self.read(limits.output) if stdout is None else stdout,
-            stderr=self.errors[-1],
-            env={} if inside else ENVIRONMENT,  # bubblewrap's own could be read in /proc/1/environ
+            stdout=stdout,
+            stderr=self._errors[-1],
+            env={} if self.sandbox else ENVIRONMENT,  # bubblewrap's own could be read in /proc/1/environ
             cwd=folder,
             pass_fds=ends,
             start_new_session=True,
         )
         self.processes.append(process)
 
-    def finish(self, until: int | None = None) -> Ended:
-        """Feeds and reads until the pipe `until` ends (None: every pipe and process), then ends every process."""
-        self._hand_over()
-        stopped = self._pump(None if until is None else self._ours[until])
-        if not stopped:
-            self._wait(0.5)  # for the exit status of a process on its way out
-            self._drain()
-        codes = [process.poll() for process in self.processes]
-        if self.wrapper is not None:  # it reports a signal as 128 + n
-            codes = [128 - code if code is not None and code > 128 else code for code in codes]
+    def finish(self) -> str | None:
+        """Waits for the process that was started last, then ends every one; "timeout" or "output-limit" where the run
+        was cut short."""
+        for end in [end for end in self._pipes if end != self._signs]:  # else the end of a child would not end its pipes
+            self._pipes.remove(end)
+            os.close(end)
+        timer = threading.Timer(self.limits.wall, self._stop)  # Popen.wait with a timeout would look every 50 ms
+        timer.start()
+        try:
+            self.processes[-1].wait()
+        finally:
+            timer.cancel()
+        for process in self.processes[:-1]:  # for the exit status of one on its way out
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.5)
+        self.codes = [self._code(process) for process in self.processes]
         self._end()
-        read = {theirs: self._chunks[ours] for theirs, ours in self._ours.items() if ours in self._chunks}
-        return Ended(stopped, codes, {theirs: b"".join(chunks) for theirs, chunks in read.items()})
+        if any(os.fstat(end).st_size > most for end, most in self._most.items()):
+            return "output-limit"
+        return "timeout" if self._late.is_set() else None
 
-    def _pump(self, until: int | None) -> str | None:
-        deadline = self._begun + self.limits.wall
-        reading, seen = set(self._limits), dict.fromkeys(self._limits, 0)
-        with selectors.DefaultSelector() as selector:
-            for ours in self._left:
-                selector.register(ours, selectors.EVENT_WRITE)
-            for ours in reading:
-                selector.register(ours, selectors.EVENT_READ)
-            while reading:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return "timeout"
-                ready = selector.select(min(left, TICK))
-                if not ready and all(process.poll() is not None for process in self.processes):
-                    return None  # a child of the code's keeps the pipes open: it ends with its group
-                for key, _ in ready:
-                    ours = key.fd
-                    if ours in self._left:
-                        if self._write_some(ours):
-                            selector.unregister(ours)
-                            self._close(ours)
-                        continue
-                    try:
-                        chunk = os.read(ours, 1 << 16)
-                    except BlockingIOError:  # the code has opened the other end of its own pipe and was faster
-                        continue
-                    self._chunks[ours].append(chunk)
-                    seen[ours] += len(chunk)
-                    if seen[ours] > self._limits[ours]:
-                        return "output-limit"
-                    if not chunk:
-                        selector.unregister(ours)
-                        reading.discard(ours)
-                        if ours == until:
-                            return None
-        return None if self._wait(deadline - time.monotonic()) else "timeout"
+    def _code(self, process: subprocess.Popen) -> int | None:
+        """The exit status, -n for signal n; None where it still runs."""
+        code = process.poll()
+        return 128 - code if self.sandbox and code is not None and code > 128 else code  # bubblewrap says 128 + n
 
-    def _drain(self) -> None:
-        """Reads what the other pipes hold when the awaited one ends: a dying process closes them all at once, and the
-        words on its stderr must not depend on which is looked at first."""
-        for ours, chunks in self._chunks.items():
-            left = self._limits[ours] - sum(map(len, chunks))
-            with contextlib.suppress(BlockingIOError):
-                while left > 0 and (chunk := os.read(ours, min(left, 1 << 16))):
-                    chunks.append(chunk)
-                    left -= len(chunk)
+    def _stop(self) -> None:
+        self._late.set()
+        self._kill(*self.processes)
 
-    def _write_some(self, ours: int) -> bool:
-        """Writes what the pipe takes; True when nothing is left or nobody reads."""
-        data = self._left[ours]
-        try:
-            self._left[ours] = data[os.write(ours, data[: 1 << 16]) :] if data else data
-        except BlockingIOError:
-            return False
-        except BrokenPipeError:
-            return True
-        return not self._left[ours]
-
-    def _close(self, ours: int) -> None:
-        theirs = next(theirs for theirs, end in self._ours.items() if end == ours)
-        os.close(self._ours.pop(theirs))
-
-    def _wait(self, seconds: float) -> bool:
-        """Whether every process ends within this time."""
-        until = time.monotonic() + seconds
-        try:
-            for process in self.processes:
-                process.wait(max(0.0, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def _end(self) -> None:
-        """Ends the processes with their children: in the sandbox all of them, else those that stayed in their group."""
-        while self.processes:
-            process = self.processes.pop()
+    def _kill(self, *processes: subprocess.Popen) -> None:
+        """Ends processes with their children: in the sandbox all of them, else those that stayed in their group."""
+        for process in processes:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+    def _end(self) -> None:
+        while self.processes:
+            process = self.processes.pop()
+            self._kill(process)
             process.wait()
-        for folder in self._folders:
-            folder.cleanup()
-        self._folders.clear()
+
+    def said(self, end: int) -> str:
+        """What children wrote into a file that was `wanted`."""
+        return os.pread(end, self._most[end] + 1, 0).decode(errors="replace")
+
+    def errors(self, number: int) -> list[str]:
+        """The lines of a process's stderr."""
+        return self.said(self._errors[number]).strip().splitlines()
+
+    def started(self) -> bool:
+        """Whether every process came as far as the code; each closes its end of the pipe before."""
+        os.set_blocking(self._signs, False)
+        try:
+            return len(os.read(self._signs, 99)) == len(self._errors)
+        except BlockingIOError:
+            return False
 
 
-@functools.cache
-def _child_source() -> str:
-    return CHILD.read_text(encoding="utf-8")
+LOOK = """
+import os, sys
+def look():
+    import typing, _ctypes, encodings.idna  # the library can be read after leaving root
+    try:
+        os.fork()
+    except OSError as error:
+        forks = False
+    else:
+        forks = True
+    return {"uid": os.getuid(), "python": sys.version, "forks": forks, "parent": os.getppid()}
+"""
+
+
+def find_bubblewrap() -> tuple[Bubblewrap | None, str]:
+    """The bubblewrap that works and its version, or None and the reason. It is tried once a process."""
+    return _try(shutil.which("bwrap"))
+
+
+@functools.lru_cache
+def _try(path: str | None) -> tuple[Bubblewrap | None, str]:
+    if sys.platform != "linux":
+        return None, f"bubblewrap is for Linux only, and this is {sys.platform}"
+    if path is None:
+        return None, "bubblewrap is not installed"
+    reason = ""
+    for way in _ways():
+        bubblewrap = Bubblewrap(path, way)
+        version = ".".join(map(str, bubblewrap.version))
+        found = look_from_inside(bubblewrap)
+        if not found["error"] and found["uid"] and found["python"] == sys.version and found["parent"] == 1:
+            if not found["forks"] or platform.machine() not in ARCHITECTURES:
+                return bubblewrap, version
+            found = {"error": "system calls are not filtered"}
+        reason = reason or f"bubblewrap {version} does not work on this machine ({found['error'] or found})"
+    return None, reason
+
+
+def _ways() -> tuple[str, ...]:
+    """The system's root must become another user: in a user name space it would still own the kernel's settings."""
+    if os.geteuid() != 0:
+        return ("user",)
+    mapped = Path("/proc/self/uid_map").read_text().split()[:2]
+    return ("root",) if mapped == ["0", "0"] else ("root", "user")  # in a container, root may be an ordinary user
+
+
+def look_from_inside(bubblewrap: Bubblewrap) -> dict[str, Any]:
+    """User, Python version, parent, whether processes start: as a child in the sandbox sees it; or the `error`."""
+    request = {"source": LOOK, "entry_point": "look", "plain": False}
+    with Run(Limits(), bubblewrap) as run:
+        calls, replies = run.given(b'["list", ["list"], ["dict"]]\n'), run.wanted(1 << 16)
+        run.start("serve", request, calls, replies)
+        run.finish()
+        lines = run.said(replies).splitlines()
+        try:
+            return {"error": None} | decode(json.loads(lines[1])[1])
+        except (LookupError, ValueError, TypeError):
+            words = [*lines, *run.errors(0)] or [f"status {run.codes[0]}"]
+            return {"error": words[-1]}

@@ -20,7 +20,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import platform
 import signal
 import threading
 import time
@@ -28,16 +27,15 @@ import warnings
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, Literal
 
-from suite.sandbox import results as sandbox_results
-from suite.sandbox.bubblewrap import find_bubblewrap, system_call_filter
-from suite.sandbox.child import STARTED, decode, encode
-from suite.sandbox.process import Ended, Limits, Run, Wrapper
+from suite.sandbox import results
+from suite.sandbox.bubblewrap import Bubblewrap
+from suite.sandbox.child import decode, encode
+from suite.sandbox.process import Limits, Run, find_bubblewrap
 from trinity_core.types import DataError
 
 __all__ = ["CodeResult", "Limits", "run_code", "sandbox_status"]
 
 Status = Literal["passed", "failed", "error", "timeout", "memory", "output-limit", "refused"]
-KEPT = ("passed", "failed", "error")  # what running again would say again
 REMEDY = "install bubblewrap (Debian: apt-get install bubblewrap)"
 FLAG = "TRINITY_UNSANDBOXED"
 DETAIL = 200  # characters of one value or message in a detail
@@ -54,7 +52,7 @@ class CodeResult:
     `status`: "passed" (every test), "failed" (a wrong value), "error" (an exception, or no end in order), "timeout",
     "memory", "output-limit", or "refused" (it did not run; `detail` names the remedy). `passed` of `total` tests: a
     test source counts as one, and no stdin case after the first that does not pass is run. `detail` is about the first
-    test that did not pass. `seconds` passed when it was really run.
+    test that did not pass. `seconds` passed when it was really run. `settled`: running again would say the same.
     """
 
     status: Status
@@ -62,6 +60,7 @@ class CodeResult:
     total: int
     detail: str
     seconds: float
+    settled: bool = True
 
 
 def run_code(
@@ -83,14 +82,14 @@ def run_code(
     Never raises for what `source` is or does. DataError for tests that cannot be used, as for none at all.
     """
     if trusted:
-        way, wrapper, reason = "trusted", None, ""
+        way, sandbox, reason = "trusted", None, ""
     else:
-        wrapper, reason = find_bubblewrap()
-        way = "bubblewrap" if wrapper else "unsandboxed" if os.environ.get(FLAG) == "1" else "refused"
+        sandbox, reason = find_bubblewrap()
+        way = "bubblewrap" if sandbox else "unsandboxed" if os.environ.get(FLAG) == "1" else "refused"
     if not isinstance(source, str):
         raise TypeError(f"source is {_short(source)}; give the code as text")
     try:
-        key = sandbox_results.key_of([source, tests, entry_point, stdin_cases, astuple(limits), way])
+        key = results.key_of([source, tests, entry_point, stdin_cases, astuple(limits), way])
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"the tests cannot be written as JSON: {error}") from None
     if key in _memory:
@@ -103,35 +102,25 @@ def run_code(
     if way == "unsandboxed" and not _warned.is_set():
         _warned.set()
         warnings.warn(f"{FLAG}=1: code by models runs without a sandbox ({reason}); {REMEDY}", stacklevel=2)
-    result = _kept(key)
-    if result is None:
+    try:
+        result = CodeResult(**results.read(key) or {})
+    except TypeError:  # nothing kept, or not by this version
+        judge = _judge_cases if stdin_cases is not None else _judge_source if isinstance(tests, str) else _judge_calls
         with _slots:
             begun = time.monotonic()
-            judge = (
-                _judge_cases if stdin_cases is not None else _judge_source if isinstance(tests, str) else _judge_calls
-            )
-            given = stdin_cases if stdin_cases is not None else tests
-            result, lasting = judge(source, given, entry_point, limits, wrapper)
+            result = judge(source, stdin_cases or tests, entry_point, limits, sandbox)
             result = replace(result, total=total, seconds=round(time.monotonic() - begun, 4))
-        if not lasting or result.status not in KEPT:
+        if not result.settled:
             return result
-        sandbox_results.keep(key, asdict(result))
+        results.keep(key, asdict(result))
     _memory[key] = result
     return result
 
 
-def _kept(key: str) -> CodeResult | None:
-    try:
-        result = CodeResult(**sandbox_results.read(key) or {})
-    except TypeError:  # nothing kept, or not by this version
-        return None
-    return result if result.status in KEPT else None
-
-
 def sandbox_status() -> str:
     """One line: whether code by models can run here, and what to do if not."""
-    wrapper, words = find_bubblewrap()
-    if wrapper:
+    sandbox, words = find_bubblewrap()
+    if sandbox:
         return f"Code sandbox: bubblewrap {words} works; code by models runs in it"
     if os.environ.get(FLAG) == "1":
         return f"Code sandbox: none ({words}); {FLAG}=1: code by models runs in a limited subprocess"
@@ -178,96 +167,95 @@ def _check_tests(tests: Any, entry_point: Any, stdin_cases: Any) -> None:
                 raise DataError(f"test {number}: {part} is {_short(test[part])}, which JSON cannot hold")
 
 
-# --- the judges: (result, whether running again would say the same) ---
+# --- the judges ---
 
 
-def _judge_calls(source: str, tests: list, entry_point: str, limits: Limits, wrapper: Wrapper | None):
+def _result(status: Status, passed: int, detail: str = "", settled: bool = True) -> CodeResult:
+    return CodeResult(status, passed, 0, detail, 0.0, settled and status in ("passed", "failed", "error"))
+
+
+def _judge_calls(source: str, tests: list, entry_point: str, limits: Limits, sandbox: Bubblewrap | None) -> CodeResult:
     calls = "".join(json.dumps(encode([test["args"], {}])) + "\n" for test in tests)
     expected = [json.dumps(["value", encode(test["expected"], plain=True)]) for test in tests]
-    with _run(limits, wrapper) as run:
-        requests, replies = run.write(calls.encode()), run.read(limits.output + sum(map(len, expected)))
+    with Run(limits, sandbox) as run:
+        requests, replies = run.given(calls.encode()), run.wanted(limits.output + sum(map(len, expected)))
         run.start("serve", {"source": source, "entry_point": entry_point, "plain": True}, requests, replies)
-        ended = run.finish(until=replies)
-    lines = ended.output[replies].decode(errors="replace").split("\n")[:-1]
-    if not lines or json.dumps([STARTED]) != lines[0]:
-        return _not_started(ended, run)
-    said = lines[2:]
+        stopped = run.finish()
+        if not run.started():
+            return _not_started(run, stopped)
+        loaded, *said = run.said(replies).split("\n")[:-1] or [None]
     passed = sum(reply == right for reply, right in zip(said, expected, strict=False))
-    if len(lines) > 1 and lines[1] != '["loaded"]':
-        return _bad_reply(lines[1], None, ""), True
+    if stopped == "output-limit":  # what was said last may be its consequence
+        return _result(stopped, passed, f"stopped after {len(said)} of {len(tests)} results", settled=False)
+    if loaded not in (None, '["loaded"]'):
+        return _bad_reply(loaded, None, "")
     for number, (reply, test) in enumerate(zip(said, tests, strict=False), 1):
         if reply != expected[number - 1]:
-            return replace(_bad_reply(reply, test, f"test {number}: "), passed=passed), True
-    if ended.stopped:
-        return CodeResult(ended.stopped, passed, 0, f"stopped after {len(said)} of {len(tests)} results", 0.0), False
+            return replace(_bad_reply(reply, test, f"test {number}: "), passed=passed)
+    if stopped:
+        return _result(stopped, passed, f"stopped after {len(said)} of {len(tests)} results", settled=False)
     if len(said) != len(tests):
-        status, words, lasting = _fate(ended.codes[0])
-        return CodeResult(status, passed, 0, f"{len(said)} results for {len(tests)} tests: {words}", 0.0), lasting
-    return CodeResult("passed", passed, 0, "", 0.0), True
+        status, words, settled = _fate(run.codes[0])
+        return _result(status, passed, f"{len(said)} results for {len(tests)} tests: {words}", settled)
+    return _result("passed", passed)
 
 
-def _judge_source(source: str, tests: str, entry_point: str, limits: Limits, wrapper: Wrapper | None):
-    with _run(limits, wrapper) as run:
-        calls_out, calls_in = run.between()
-        replies_out, replies_in = run.between()
-        result = run.read(limits.output)
+def _judge_source(source: str, tests: str, entry_point: str, limits: Limits, sandbox: Bubblewrap | None) -> CodeResult:
+    with Run(limits, sandbox) as run:
+        calls_out, calls_in = run.pipe()
+        replies_out, replies_in = run.pipe()
+        verdict = run.wanted(limits.output)
         run.start("serve", {"source": source, "entry_point": entry_point, "plain": False}, calls_out, replies_in)
-        run.start("check", {"source": tests, "entry_point": entry_point}, calls_in, replies_out, result)
-        ended = run.finish(until=result)
-    lines = ended.output[result].decode(errors="replace").split("\n")[:-1]
-    if not lines or lines[0] != json.dumps([STARTED]):
-        return _not_started(ended, run)
-    if ended.stopped:
-        return CodeResult(ended.stopped, 0, 0, "stopped before check ended", 0.0), False
-    if len(lines) < 2:
-        status, words, _ = _fate(ended.codes[1])
-        return CodeResult(status, 0, 0, f"the test source's process: {words}", 0.0), False
-    kind, *words = json.loads(lines[1])  # a trusted process's words
-    if kind == "passed" and len(lines) == 2:
-        return CodeResult("passed", 1, 0, "", 0.0), True
+        run.start("check", {"source": tests, "entry_point": entry_point}, calls_in, replies_out, verdict)
+        stopped = run.finish()
+        if not run.started():
+            return _not_started(run, stopped)
+        lines = run.said(verdict).splitlines()
+    if stopped:
+        return _result(stopped, 0, "stopped before check ended", settled=False)
+    if not lines:
+        status, words, _ = _fate(run.codes[1])
+        return _result(status, 0, f"the test source's process: {words}", settled=False)
+    kind, *words = json.loads(lines[0])  # a trusted process's words
+    if kind == "passed" and len(lines) == 1:
+        return _result("passed", 1)
     if kind == "failed":
-        return CodeResult("failed", 0, 0, _short(f"check: {words[0]}", quote=False), 0.0), True
+        return _result("failed", 0, _short(f"check: {words[0]}", quote=False))
     name, message = words
-    if name == "CandidateError" and ended.codes[0] is not None:
-        status, fate, lasting = _fate(ended.codes[0])
-        if status != "error" or ended.codes[0]:
-            return CodeResult(status, 0, 0, _short(f"check: {message}: {fate}", quote=False), 0.0), lasting
+    if name == "CandidateError" and run.codes[0] is not None:
+        status, fate, settled = _fate(run.codes[0])
+        if status != "error" or run.codes[0]:
+            return _result(status, 0, _short(f"check: {message}: {fate}", quote=False), settled)
     status = "memory" if "MemoryError" in (name, message.split(":")[0]) else "error"
     said = message if name == "CandidateError" else f"{name}: {message}"
-    return CodeResult(status, 0, 0, _short(f"check: {said}", quote=False), 0.0), True
+    return _result(status, 0, _short(f"check: {said}", quote=False))
 
 
-def _judge_cases(source: str, cases: list, entry_point: str | None, limits: Limits, wrapper: Wrapper | None):
+def _judge_cases(
+    source: str, cases: list, entry_point: str | None, limits: Limits, sandbox: Bubblewrap | None
+) -> CodeResult:
     for number, case in enumerate(cases, 1):
-        with _run(limits, wrapper) as run:
-            started = run.read(limits.output)
-            stdin = run.write(case["input"].encode(errors="surrogatepass"))
-            stdout = run.read(limits.output + 2 * len(case["output"]))
-            run.start("main", {"source": source}, started, stdin=stdin, stdout=stdout)
-            ended = run.finish()
-        if not ended.output[started]:
-            return _not_started(ended, run)
-        result, lasting = CodeResult("passed", 0, 0, "", 0.0), True
-        if ended.stopped:
-            result, lasting = CodeResult(ended.stopped, 0, 0, "stopped", 0.0), False
-        elif ended.codes[0] != 0:
-            status, words, lasting = _fate(ended.codes[0])
-            last = (ended.output[run.errors[0]].decode(errors="replace").strip().splitlines() or [""])[-1]
-            if ended.codes[0] == 1 and last:
-                status, words = "memory" if last.startswith("MemoryError") else "error", _short(last, quote=False)
-            result = CodeResult(status, 0, 0, words, 0.0)
-        else:
-            said = ended.output[stdout].decode(errors="replace")
-            if _lines(said) != _lines(case["output"]):
-                got, want = _short(said.strip()), _short(case["output"].strip())
-                result = CodeResult("failed", 0, 0, f"expected {want}, got {got}", 0.0)
+        with Run(limits, sandbox) as run:
+            stdin = run.given(case["input"].encode(errors="surrogatepass"))
+            stdout = run.wanted(limits.output + 2 * len(case["output"]))
+            run.start("main", {"source": source}, stdin=stdin, stdout=stdout)
+            stopped = run.finish()
+            if not run.started():
+                return _not_started(run, stopped)
+            said, last = run.said(stdout), (run.errors(0) or [""])[-1]
+        result = _result("passed", 0)
+        if stopped:
+            result = _result(stopped, 0, "stopped", settled=False)
+        elif run.codes[0] == 1 and last:
+            result = _result("memory" if last.startswith("MemoryError") else "error", 0, _short(last, quote=False))
+        elif run.codes[0] != 0:
+            status, words, settled = _fate(run.codes[0])
+            result = _result(status, 0, words, settled)
+        elif _lines(said) != _lines(case["output"]):
+            result = _result("failed", 0, f"expected {_short(case['output'].strip())}, got {_short(said.strip())}")
         if result.status != "passed":
-            return replace(result, passed=number - 1, detail=f"case {number}: {result.detail}"), lasting
-    return CodeResult("passed", len(cases), 0, "", 0.0), True
-
-
-def _run(limits: Limits, wrapper: Wrapper | None) -> Run:
-    return Run(limits, wrapper, system_call_filter(platform.machine()) if wrapper else None)
+            return replace(result, passed=number - 1, detail=f"case {number}: {result.detail}")
+    return _result("passed", len(cases))
 
 
 def _lines(text: str) -> list[str]:
@@ -280,21 +268,19 @@ def _bad_reply(reply: str, test: dict[str, Any] | None, where: str) -> CodeResul
         kind, *rest = json.loads(reply[: 1 << 16])
         if kind == "value" and test is not None:
             got = f"expected {_short(test['expected'])}, got {_short(decode(rest[0]))}"
-            return CodeResult("failed", 0, 0, where + got, 0.0)
+            return _result("failed", 0, where + got)
         name, message = map(str, rest)
     except (ValueError, TypeError, LookupError, RecursionError, MemoryError):
         wrong = reply.startswith('["value"')
-        return CodeResult("failed" if wrong else "error", 0, 0, f"{where}{_short(reply, quote=False)}", 0.0)
+        return _result("failed" if wrong else "error", 0, f"{where}{_short(reply, quote=False)}")
     if kind == "odd":
-        return CodeResult("failed", 0, 0, where + _short(f"the result is not plain data ({message})", quote=False), 0.0)
+        return _result("failed", 0, where + _short(f"the result is not plain data ({message})", quote=False))
     status = "memory" if name == "MemoryError" else "error"
-    return CodeResult(status, 0, 0, _short(f"{where}{name}: {message}".removesuffix(": "), quote=False), 0.0)
+    return _result(status, 0, _short(f"{where}{name}: {message}".removesuffix(": "), quote=False))
 
 
-def _fate(code: int | None) -> tuple[Status, str, bool]:
-    """(status, words, lasting) for a process that ended, or None for one that only closed its pipe, before its time."""
-    if code is None:
-        return "error", "the code closed the pipe of its results", True
+def _fate(code: int) -> tuple[Status, str, bool]:
+    """(status, words, settled) for a process that ended before its time."""
     if code >= 0:
         return "error", f"the code ended its process with status {code}", True
     try:
@@ -306,10 +292,10 @@ def _fate(code: int | None) -> tuple[Status, str, bool]:
     return statuses.get(name, "error"), f"the process was ended by {name}{why}", False
 
 
-def _not_started(ended: Ended, run: Run) -> tuple[CodeResult, bool]:
+def _not_started(run: Run, stopped: str | None) -> CodeResult:
     """The fault is not the code's: nothing of it has run."""
-    words = " ".join(ended.output[number].decode(errors="replace").strip() for number in run.errors)
-    return CodeResult("refused", 0, 0, f"the process did not start: {_short(words or ended.stopped)}", 0.0), False
+    words = " ".join(" ".join(run.errors(number)) for number in range(len(run.codes)))
+    return _result("refused", 0, f"the process did not start: {_short(words or stopped)}", settled=False)
 
 
 def _short(value: Any, quote: bool = True) -> str:
