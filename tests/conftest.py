@@ -6,6 +6,10 @@ import os
 
 import pytest
 
+from trinity_core.paths import NOTEBOOKS, ROOT
+
+OURS = [str(ROOT), str(NOTEBOOKS)]  # for the processes that tests start
+os.environ["PYTHONPATH"] = os.pathsep.join([*OURS, *filter(None, [os.environ.get("PYTHONPATH")])])
 os.environ["HF_HUB_OFFLINE"] = "1"  # before any test imports the hub's client, which reads it once
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"

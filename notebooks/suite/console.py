@@ -1,16 +1,11 @@
-"""What the commands `python -m trinity_core....` have in common.
-
-`python -m suite.console MODULE ARGUMENTS` runs one of them for another process and ends with it.
-"""
+"""What commands have in common: how they end, and the kinds of values that they take or refuse at once."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -31,6 +26,29 @@ def run_command(main: Callable[[], int]) -> NoReturn:
     sys.exit(status)
 
 
+def from_0(text: str) -> int:
+    """An argparse type: a whole number from 0 on."""
+    return _whole(text, 0)
+
+
+def from_1(text: str) -> int:
+    """An argparse type: a whole number from 1 on."""
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int) -> int:
+    if not text.isdecimal() or len(text) > 18 or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from {least} on")
+    return int(text)
+
+
+def name_of_file(text: str) -> str:
+    """An argparse type: any name but an empty one."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty name; name a file")
+    return text
+
+
 def output_folder(text: str) -> Path:
     """An argparse type: a folder to write into, refused before hours go into what could then not be written."""
     if not text.strip():
@@ -38,8 +56,8 @@ def output_folder(text: str) -> Path:
     folder = Path(text).expanduser()
     try:
         there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text[:80]}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text[:80]}: {getattr(error, 'strerror', None) or error}") from None
     if not there.is_dir():
         raise argparse.ArgumentTypeError(f"{there} is not a folder; name another")
     if not os.access(there, os.W_OK | os.X_OK):
@@ -47,18 +65,14 @@ def output_folder(text: str) -> Path:
     return folder
 
 
-def end_with_parent() -> None:
-    """From now on SIGTERM comes when standard input closes: it is a pipe that the parent holds, however that ends."""
-
-    def wait() -> None:
-        while os.read(0, 4096):  # not sys.stdin: a thread inside it would hold its lock when the process ends
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-if __name__ == "__main__":
-    end_with_parent()
-    del sys.argv[0]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+def output_file(text: str) -> Path:
+    """An argparse type: a file to write, refused as early as a folder; one that is there is written over."""
+    file = Path(name_of_file(text)).expanduser()
+    output_folder(str(file.absolute().parent))
+    try:
+        whole = not file.exists() or file.is_file()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text[:80]}: {error.strerror}") from None
+    if not whole:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a file; give one, such as out.json")
+    return file

@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from suite.profiles import get_profile
+from suite.worlds.bank import StateBank
 from suite.worlds.simulated import SimulatedWorld
+from suite.worlds.tree import TranscriptTree
+from trinity_core.encoder import Encoder
 from trinity_core.heads import make_head, without
 from trinity_core.rollout import LoopSettings
 from trinity_core.training.task import Task, Whitening
@@ -211,3 +215,16 @@ def _begin_worker() -> None:
 def seeds_of(experiment: Experiment, seeds: int) -> list[Experiment]:
     """The same experiment with the seeds 1 to `seeds`."""
     return [replace(experiment, seed=seed) for seed in range(1, seeds + 1)]
+
+
+def meet_transcripts(encoder: Encoder, profile: str, turns: int = 4) -> int:
+    """Meets every transcript of up to `turns` answers of the training and test questions, so that no policy of five
+    turns can read one that the bank lacks (released rule: only answers enter a transcript); returns how many."""
+    bank, met = StateBank(encoder), 0
+    worlds = [get_world(profile, split) for split in ("train", "test")]
+    for world, place in tqdm([(w, place) for w in worlds for place in range(len(w.questions))], unit="question"):
+        tree = TranscriptTree(world.questions[place : place + 1], world.pool, "released")
+        tree.grow(turns)
+        bank.encode([transcript.messages() for transcript in tree.transcripts])
+        met += len(tree)
+    return met

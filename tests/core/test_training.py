@@ -499,7 +499,7 @@ def test_heads_and_tasks_that_do_not_fit_are_refused(task):
 # the command
 
 
-COMMAND = (sys.executable, "-m", "suite.commands.train", "--profile", "smoke", "--method", "sep-cma-es", "--seed", "1")
+COMMAND = (sys.executable, "-m", "suite.commands", "train", "--profile", "smoke", "--method", "sep-cma-es", "--seed", "1")
 
 
 def run(folder, *more, **kwargs):
@@ -560,7 +560,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, shared_cache):
         "    run_experiments(seeds_of(Experiment(profile='smoke', budget=10**9), 2), workers=2)\n"
     )
     (tmp_path / "many.py").write_text(code)
-    environment = shared_cache | {"PYTHONPATH": str(ROOT)}
+    environment = shared_cache
     parent = subprocess.Popen([sys.executable, str(tmp_path / "many.py")], cwd=ROOT, env=environment)
     try:
         workers: list[psutil.Process] = []

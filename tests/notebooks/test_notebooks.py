@@ -145,7 +145,7 @@ def test_notebook_runs_again_with_the_same_outputs(path):
     if path in ON_RECORDED:
         if not os.environ.get(DATA_VARIABLE):
             pytest.skip(NO_DATA)  # how it ends without is the next test
-        encode = [sys.executable, "-m", "suite.commands.recordings", "--encode"]  # a cell would run out of time over it
+        encode = [sys.executable, "-m", "suite.commands", "recordings", "encode"]  # a cell would run out of time over it
         subprocess.run(encode, env={**os.environ, "PYTHONPATH": env.python_path()}, check=True)
     status, printed = nbval(path)
     assert status == 0, printed

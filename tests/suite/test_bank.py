@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_states import MadeEncoder
 
-from suite.commands.bank import main
+from suite.commands import main as trinity
 from suite.experiments import get_world
 from suite.worlds import bank as banks
 from suite.worlds.bank import TOLERANCE, BankError, StateBank, add, bank_folder, largest_gap
@@ -103,7 +103,7 @@ def test_a_cache_that_cannot_be_written_costs_the_note_alone(made, tmp_path):
 
 
 def test_the_bank_of_a_model_that_is_not_here_is_refused(capsys):
-    assert main(["--status", "--profile", "paper"]) == 2
+    assert trinity(["bank", "--status", "--profile", "paper"]) == 2
     assert "Qwen/Qwen3-0.6B" in capsys.readouterr().err
 
 

@@ -16,7 +16,8 @@ from suite.baselines.committee import vote
 from suite.baselines.llm_coordinator import LLMCoordinator, choice_prompt, read_choice
 from suite.baselines.single import REFLECTION
 from suite.chapters.simulated_pool import run_schedule, world_of
-from suite.commands.baselines import main, summary
+from suite.baselines.summary import summary
+from suite.commands import main as trinity
 from suite.pools import load_pool
 from suite.questions import load_questions
 from suite.stats.rollouts import rollouts_table, turns_table
@@ -498,10 +499,10 @@ def test_registry_names_its_baselines_and_what_they_need():
 
 
 def test_command_lists_runs_and_writes(capsys, tmp_path):
-    assert main(["--list"]) == 0
+    assert trinity(["baselines", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == list(BASELINES)
-    assert main(["--run", "best-fixed", "--profile", "smoke", "--seed", "3", "--out", str(tmp_path)]) == 0
+    assert trinity(["baselines", "--run", "best-fixed", "--profile", "smoke", "--seed", "3", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert (
         "training: 336 calls" in said and "in all: 48 calls" in said and "dollars" in said and str(tmp_path) not in said
@@ -509,19 +510,20 @@ def test_command_lists_runs_and_writes(capsys, tmp_path):
     rollouts, turns = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("rollouts", "turns"))
     assert len(rollouts) == len(turns) == 48 and rollouts.replicate.eq(3).all() and turns.tokens_out.gt(0).all()
     assert re.search(rf"all +48 +0 +{100 * rollouts.reward.mean():.2f}", said)
-    assert main(["--run", "single-5x"]) == 0
+    assert trinity(["baselines", "--run", "single-5x"]) == 0
     assert "not testable here: agent GPT-5 has no output cap" in capsys.readouterr().out
 
 
 def test_command_names_what_is_wrong(capsys):
-    assert main(["--run", "single", "--pool", "paper8"]) == 2
+    assert trinity(["baselines", "--run", "single", "--pool", "paper8"]) == 2
     assert "no pool 'paper8'" in capsys.readouterr().err
-    assert main(["--run", "single", "--pool", "paper7-live"]) == 2
+    assert trinity(["baselines", "--run", "single", "--pool", "paper7-live"]) == 2
     assert "may cost money: say how much with --max-dollars" in capsys.readouterr().err
-    assert main(["--run", "best-fixed", "--max-dollars", "1"]) == 0  # nobody is paid: a limit is no error
-    for words in ([], ["--run", "nothing"], ["--run", "single", "--seed", "-1"]):
+    assert trinity(["baselines", "--run", "best-fixed", "--max-dollars", "1"]) == 0  # nobody is paid: a limit is no error
+    assert trinity(["baselines", "--run", "nothing"]) == 2 and "unknown baseline" in capsys.readouterr().err
+    for words in ([], ["--run", "single", "--seed", "-1"]):
         with pytest.raises(SystemExit):
-            main(words)
+            trinity(["baselines", *words])
 
 
 def test_summary_counts_failures_and_leaves_them_out():

@@ -22,7 +22,7 @@ from suite.benchmarks.catalogue import BENCHMARKS
 from suite.benchmarks.loading import RefusedRows, load_benchmark, read_benchmark
 from suite.benchmarks.rows import CONVERTERS
 from suite.checkers.check import check_answer
-from suite.commands import questions as command
+from suite.commands import main as trinity
 from suite.sandbox.run import run_code, sandbox_status
 from trinity_core import paths
 from trinity_core.types import DataError
@@ -383,7 +383,7 @@ def test_a_bad_row_is_refused_by_line_and_counted(
         raise DataError(reading.refused[0][1])
     with pytest.warns(RefusedRows, match=f"{name} test: 1 of 3 rows refused, first line 2: "):
         assert load_benchmark(name, "test", path) == reading.questions
-    assert command.main(["--check", name, "--path", str(path)]) == 1
+    assert trinity(["questions", "--check", name, "--path", str(path)]) == 1
     assert f"{name} test: 2 of 3 rows read" in capsys.readouterr().out
 
 
@@ -562,7 +562,7 @@ def test_unknown_names_are_refused() -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "suite.commands.questions", *arguments],
+        [sys.executable, "-W", "error", "-m", "suite.commands", "questions", *arguments],
         cwd=paths.ROOT,
         capture_output=True,
         text=True,
@@ -587,7 +587,7 @@ def test_the_command_lists_and_checks(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ([], "one of the arguments --list --check is required"),
-        (["--check", "gsm8k"], "invalid choice: 'gsm8k'"),
+        (["--check", "gsm8k"], "no benchmark 'gsm8k'"),
         (["--check", "mmlu", "--split", "dev"], "invalid choice: 'dev'"),
         (["--list", "--path", "x.csv"], "--path goes with --check"),
         (["--check", "mmlu", "--path", "missing.csv"], "no file missing.csv"),
@@ -598,7 +598,7 @@ def test_the_command_lists_and_checks(tmp_path: Path) -> None:
 )
 def test_bad_usage_ends_with_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
     try:
-        status = command.main(arguments)
+        status = trinity(["questions", *arguments])
     except SystemExit as stop:
         status = stop.code
     assert status == 2 and message in capsys.readouterr().err

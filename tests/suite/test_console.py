@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from suite.commands.baselines import main as baselines
-from suite.commands.train import main as training
+from suite.commands import main as trinity
 from suite.console import output_folder, run_command
 
 
@@ -22,7 +21,7 @@ def test_ctrl_c_ends_a_command_in_one_line(capsys):
     assert ended.value.code == 130 and capsys.readouterr().err == "\nStopped.\n"
 
 
-@pytest.mark.parametrize("command", [training, lambda words: baselines(["--run", "single", *words])])
+@pytest.mark.parametrize("command", [["train"], ["baselines", "--run", "single"]])
 def test_a_folder_that_cannot_be_written_is_refused_first(command, tmp_path, capsys):
     (tmp_path / "file").touch()
     for place, said in (
@@ -33,7 +32,7 @@ def test_a_folder_that_cannot_be_written_is_refused_first(command, tmp_path, cap
         ("x" * 300, "too long"),
     ):
         with pytest.raises(SystemExit) as ended:
-            command(["--out", place])
+            trinity([*command, "--out", place])
         assert ended.value.code == 2 and said in capsys.readouterr().err.lower()
 
 
@@ -44,7 +43,7 @@ def test_a_folder_need_not_be_there(tmp_path):
 
 def test_a_command_for_another_process_ends_with_it(tmp_path):
     (tmp_path / "slow.py").write_text("import sys, time\nprint(sys.argv, flush=True)\ntime.sleep(600)\n")
-    words = [sys.executable, "-m", "suite.console", "slow", "--now"]
+    words = [sys.executable, "-m", "suite.runner.child", "slow", "--now"]
     process = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().endswith("slow.py', '--now']\n")
     process.stdin.close()

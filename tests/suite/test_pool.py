@@ -300,7 +300,7 @@ print(pool.counts["requests"])
 
 def start(server: FakeServer, folder: Path, count: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-W", "error:coroutine", "-c", PROGRAM, server.url, str(folder), str(count)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = dict(os.environ)
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder.parent
     )

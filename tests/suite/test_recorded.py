@@ -28,7 +28,7 @@ from recorded_files import (
     write_routerdc,
 )
 
-from suite.commands import recordings as command
+from suite.commands import main as trinity
 from suite.profiles import RecordedError, data_dir
 from suite.recordings import inspect
 from suite.recordings.readers import listed_texts, read_table, read_tables, without_examples
@@ -526,12 +526,12 @@ EXTRAS = {"routerbench": {"examples": ""}, "routellm": {"responses": [["x"] * 3]
 
 
 def run(*words: object) -> tuple[int, str]:
-    return command.main([str(word) for word in words])
+    return trinity(["recordings", *map(str, words)])
 
 
 def test_inspecting_prints_what_a_file_holds(tmp_path, capsys):
     train, test = write_benchmarks(tmp_path)
-    assert run("--inspect", *train, *test, "--json", tmp_path / "out.json") == 0
+    assert run("inspect", *train, *test, "--json", tmp_path / "out.json") == 0
     printed = capsys.readouterr()
     report = json.loads((tmp_path / "out.json").read_text())
     assert [found["benchmark"] for found in report["files"]] == ["alpha", "beta"] * 2
@@ -556,7 +556,7 @@ def test_inspecting_says_why_and_remarks(tmp_path, capsys):
     values[2, 1] = np.nan
     train = write_routerdc(tmp_path / "a_train.json", values, texts=list("pqrstp"))
     test = write_routerdc(tmp_path / "a_test.json", scores(2), texts=list("sx"))
-    assert run("--inspect", train, test) == 0
+    assert run("inspect", train, test) == 0
     printed = capsys.readouterr()
     assert "accuracy counts scores above 0: on no grid" in printed.out
     assert "accuracy averages the scores: multiples of 1/10" in printed.out
@@ -572,17 +572,17 @@ def test_inspecting_a_folder_takes_its_files(tmp_path, capsys):
     write_routellm(tmp_path / "a.csv", scores(3, 2))
     put(tmp_path / "notes.txt", "no table")
     put(tmp_path / ".hidden.csv", "no table")
-    assert run("--inspect", tmp_path) == 0
+    assert run("inspect", tmp_path) == 0
     printed = capsys.readouterr().out
     assert printed.index("a.csv") < printed.index("b.JSON") and "mean of" not in printed
     (tmp_path / "empty" / "routerdc").mkdir(parents=True)
-    assert run("--inspect", tmp_path / "empty") == 2
+    assert run("inspect", tmp_path / "empty") == 2
     assert "holds no .json or .csv file; name one of its folders: routerdc" in capsys.readouterr().err
 
 
 def test_inspecting_goes_on_after_a_bad_file(tmp_path, capsys):
     good, bad = write_routerdc(tmp_path / "b.json", scores(3)), put(tmp_path / "a.json", "[3]")
-    assert run("--inspect", bad, good, "--json", tmp_path / "out.json") == 2
+    assert run("inspect", bad, good, "--json", tmp_path / "out.json") == 2
     printed = capsys.readouterr()
     assert "benchmark b: 3 questions" in printed.out
     assert f"{bad}, entry 1: is 3" in printed.err
@@ -600,13 +600,13 @@ def test_training_and_testing_passes_the_arguments_on(tmp_path, capsys, monkeypa
 
     monkeypatch.setattr(files_evaluation, "evaluate_files", evaluate_files)
     monkeypatch.setattr(files_evaluation, "as_text", lambda report: report["is"])
-    assert run("--train", "a", "b", "--train", "c", "--test", "d") == 0
+    assert run("train", "--train", "a", "b", "--train", "c", "--test", "d") == 0
     assert capsys.readouterr().out == "the report\n"
     defaults = {"method": "sep-cma-es", "seeds": 5, "budget": 31680, "encoder": "smollm2-135m", "layer": -1}
     assert asked == {"train": ["a", "b", "c"], "test": ["d"]} | defaults
     out = str(tmp_path / "out.json")
     words = ["--method", "knn", "--seeds", "2", "--budget", "99", "--encoder", "other", "--layer", "-4", "--json", out]
-    assert run("--train", "a", "--test", "d", *words) == 0
+    assert run("train", "--train", "a", "--test", "d", *words) == 0
     own = {"method": "knn", "seeds": 2, "budget": 99, "encoder": "other", "layer": -4}
     assert json.loads(Path(out).read_text()) == {"is": "the report"}
     assert asked == {"train": ["a"], "test": ["d"]} | own
@@ -622,7 +622,7 @@ def test_the_report_is_printed_before_a_file_that_fails(tmp_path, capsys, monkey
     monkeypatch.setattr(files_evaluation, "evaluate_files", lambda *_, **__: {"is": "hours of work"})
     monkeypatch.setattr(files_evaluation, "as_text", lambda report: report["is"])
     monkeypatch.setattr(paths, "write_atomic", full)
-    assert run("--train", "a", "--test", "d", "--json", str(tmp_path / "out.json")) == 2
+    assert run("train", "--train", "a", "--test", "d", "--json", str(tmp_path / "out.json")) == 2
     printed = capsys.readouterr()
     assert printed.out == "hours of work\n" and "No space left" in printed.err
 
@@ -638,17 +638,17 @@ def test_json_goes_to_files_alone(tmp_path, capsys, kind):
         out = tmp_path / "link"
     path = write_routerdc(tmp_path / "a_test.json", scores(3))
     if kind == "long":
-        assert run("--inspect", path, "--json", str(out)) == 0 and json.loads(out.read_text())["files"]
+        assert run("inspect", path, "--json", str(out)) == 0 and json.loads(out.read_text())["files"]
         return
     with pytest.raises(SystemExit) as ended:
-        run("--inspect", path, "--json", str(out))
-    assert ended.value.code == 2 and "--json is" in capsys.readouterr().err
+        run("inspect", path, "--json", str(out))
+    assert ended.value.code == 2 and "--json" in capsys.readouterr().err
     assert kind == "longer" or (tmp_path / "pipe").is_fifo()
 
 
 def test_json_follows_a_link(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    assert run("--inspect", write_routerdc(tmp_path / "a_test.json", scores(3)), "--json", str(tmp_path / "link")) == 0
+    assert run("inspect", write_routerdc(tmp_path / "a_test.json", scores(3)), "--json", str(tmp_path / "link")) == 0
     assert (tmp_path / "link").is_symlink() and json.loads((tmp_path / "target").read_text())["files"]
 
 
@@ -656,7 +656,7 @@ def test_a_file_counts_once_however_it_is_named(tmp_path, capsys):
     folder = tmp_path / "a"
     folder.mkdir()
     one, two = (write_routerdc(folder / f"{name}_test.json", scores(3)) for name in ("x", "y"))
-    assert run("--inspect", one, str(folder / ".." / "a" / "x_test.json"), two) == 0
+    assert run("inspect", one, str(folder / ".." / "a" / "x_test.json"), two) == 0
     assert "mean of 2 files" in capsys.readouterr().out
 
 
@@ -671,48 +671,43 @@ def test_rounded_shares_are_shares(decimals, samples):
 
 def test_the_commands_words_are_those_of_the_training():
     from suite.routers.evaluation import METHODS
-    from trinity_core.training.train import PAPER_BUDGET
+    import trinity_core.training.train as training
+    from suite.commands import recordings, train
 
-    assert set(command.METHODS) == set(METHODS)
-    assert command.DEFAULTS["budget"] == PAPER_BUDGET
+    assert list(recordings.METHODS) == list(METHODS)
+    assert train.METHODS == tuple(training.METHODS)
+    assert 33 * 16 * 60 == training.PAPER_BUDGET
 
 
 def test_training_on_a_bad_file_ends_with_its_name(tmp_path, capsys):
     good, bad = write_routerdc(tmp_path / "a_test.json", scores(3)), put(tmp_path / "a_train.json", "[3]")
-    assert run("--train", bad, "--test", good, "--method", "best-single") == 2
+    assert run("train", "--train", bad, "--test", good, "--method", "best-single") == 2
     assert f"{bad}, entry 1: is 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "words, said",
     [
-        ([], "nothing is given; give one of --inspect PATH..."),
-        (["--inspect", "a", "--encode"], "--inspect and --encode are given; give one"),
-        (["--inspect", "a", "--train", "a", "--test", "b"], "--inspect and --train/--test are given"),
-        (["--train", "a"], "--train is given without --test"),
-        (["--test", "a"], "--test is given without --train"),
-        (["--train", "a", "--test", "b", "./a"], "a is given to both --train and --test"),
-        (["--inspect", ""], "--inspect is given an empty name"),
-        (["--inspect", "a", "--seeds", "3"], "--seeds is given with --inspect; it goes with --train and --test alone"),
-        (["--train", "a", "--test", "b", "--seeds", "0"], "'0' is no whole number from 1 on"),
-        (["--train", "a", "--test", "b", "--seeds", "2.5"], "'2.5' is no whole number from 1 on"),
-        (["--train", "a", "--test", "b", "--budget", "-3"], "'-3' is no whole number from 1 on"),
-        (["--train", "a", "--test", "b", "--budget", "9" * 5000], "is no whole number from 1 on"),
-        (["--train", "a", "--test", "b", "--method", "magic"], "invalid choice: 'magic'"),
-        (["--train", "a", "--test", "b", "--encoder", " "], "--encoder is ' '; name a model"),
-        (["--train", "a", "--test", "b", "--data-dir", "x"], "--data-dir goes with --encode"),
-        (["--encode", "--json", "x"], "--encode prints no numbers; leave out --json"),
-        (["--train", "a", "--test", "b", "--json", "."], "--json is '.', which is no name of a file"),
-        (
-            ["--train", "a", "--test", "b", "--json", "/dev/null/x"],
-            "--json is '/dev/null/x', but /dev/null is no folder",
-        ),
-        (["--train", "a", "--test", "b", "--json", "./b"], "--json is './b', a file that is read; give another"),
+        ([], "the following arguments are required: action"),
+        (["train", "--train", "a"], "the following arguments are required: --test"),
+        (["train", "--test", "a"], "the following arguments are required: --train"),
+        (["train", "--train", "a", "--test", "b", "./a"], "a is given to both --train and --test"),
+        (["inspect", ""], "an empty name; name a file"),
+        (["inspect", "a", "--seeds", "3"], "unrecognized arguments: --seeds 3"),
+        (["train", "--train", "a", "--test", "b", "--seeds", "0"], "'0' is no whole number from 1 on"),
+        (["train", "--train", "a", "--test", "b", "--seeds", "2.5"], "'2.5' is no whole number from 1 on"),
+        (["train", "--train", "a", "--test", "b", "--budget", "-3"], "'-3' is no whole number from 1 on"),
+        (["train", "--train", "a", "--test", "b", "--budget", "9" * 5000], "is no whole number from 1 on"),
+        (["train", "--train", "a", "--test", "b", "--method", "magic"], "invalid choice: 'magic'"),
+        (["encode", "--json", "x"], "unrecognized arguments: --json x"),
+        (["train", "--train", "a", "--test", "b", "--json", "."], "'.' is no name of a file"),
+        (["train", "--train", "a", "--test", "b", "--json", "/dev/null/x"], "/dev/null is not a folder"),
+        (["train", "--train", "a", "--test", "b", "--json", "./b"], "--json is 'b', a file that is read"),
     ],
 )
 def test_arguments_are_refused_by_name(words, said, capsys):
     with pytest.raises(SystemExit) as ended:
-        command.main(words)
+        run(*words)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 
@@ -720,25 +715,25 @@ def test_arguments_are_refused_by_name(words, said, capsys):
 def test_no_report_is_written_over_a_file_of_an_inspected_folder(tmp_path, capsys):
     path = write_routerdc(tmp_path / "a.json", scores(3))
     with pytest.raises(SystemExit):
-        run("--inspect", tmp_path, "--json", path)
+        run("inspect", tmp_path, "--json", path)
     assert "a file that is read" in capsys.readouterr().err
 
 
 def test_encoding_without_data_says_where_it_is_published(monkeypatch, capsys):
     monkeypatch.delenv("TRINITY_DATA", raising=False)
-    assert command.main(["--encode"]) == 2
+    assert run("encode") == 2
     assert "TRINITY_DATA is not set" in capsys.readouterr().err
 
 
 def test_the_command_starts_light_and_prints_any_name(tmp_path):
-    words = [sys.executable, "-X", "importtime", "-m", "suite.commands.recordings"]
-    done = subprocess.run([*words, "--help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "--inspect PATH" in done.stdout and "per-benchmark-best" in done.stdout
+    words = [sys.executable, "-X", "importtime", "-m", "suite.commands", "recordings", "train", "--help"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "--train FILE" in done.stdout and "per-benchmark-best" in done.stdout
     loaded = {line.split("|")[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert not loaded & {"numpy", "pandas", "torch", "transformers"}
     path = write_routerdc(tmp_path / "a.json", scores(3, 2), agents=["通义/千问", "b"])
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    words = [sys.executable, "-m", "suite.commands.recordings", "--inspect", str(path)]
+    words = [sys.executable, "-m", "suite.commands", "recordings", "inspect", str(path)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True, env=environment)
     assert "\\u901a" in done.stdout
 

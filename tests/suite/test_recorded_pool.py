@@ -11,8 +11,7 @@ import pytest
 from made_states import MadeEncoder, RoundedEncoder
 from recorded_files import AGENTS, NO_DATA, questions, write_routellm, write_routerbench, write_routerdc
 
-from suite.commands.baselines import main as compare
-from suite.commands.rollout import main as converse
+from suite.commands import main as trinity
 from suite.pools import load_pool
 from suite.pools.recorded import RecordedPool, build
 from suite.recordings.answers import options_of, read_answer
@@ -221,18 +220,18 @@ def test_the_commands_take_a_recorded_pool_with_its_own_questions_or_refuse_it(t
     file = tmp_path / "own.yaml"
     file.write_text("kind: recorded\nfiles: [routerbench/letters_train.csv]\n")
     monkeypatch.delenv("TRINITY_DATA", raising=False)
-    assert converse(["--pool", str(file), "--list-questions"]) == 2
+    assert trinity(["rollout", "--pool", str(file), "--list-questions"]) == 2
     assert "TRINITY_DATA is not set" in capsys.readouterr().err
     monkeypatch.setenv("TRINITY_DATA", str(tmp_path))
-    assert converse(["--pool", str(file), "--list-questions"]) == 0
+    assert trinity(["rollout", "--pool", str(file), "--list-questions"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert names == [question.id for question in load_pool(file).questions]
-    assert converse(["--pool", str(file), "--question", "math-test-000"]) == 2
+    assert trinity(["rollout", "--pool", str(file), "--question", "math-test-000"]) == 2
     assert f"no question 'math-test-000' in pool {file}" in capsys.readouterr().err
-    assert converse(["--pool", str(file), "--question", names[3], "--seed", "2"]) == 0
+    assert trinity(["rollout", "--pool", str(file), "--question", names[3], "--seed", "2"]) == 0
     assert "reward" in capsys.readouterr().out
-    assert compare(["--run", "single", "--pool", str(file)]) == 2
-    assert "suite.commands.recordings --train" in capsys.readouterr().err
+    assert trinity(["baselines", "--run", "single", "--pool", str(file)]) == 2
+    assert "trinity recordings train" in capsys.readouterr().err
 
 
 # --- the compiled world ---

@@ -260,7 +260,7 @@ def test_replies_do_not_depend_on_order_threads_batch_or_the_questions_around(po
 
 def test_replies_do_not_depend_on_the_hash_seed():
     program = (
-        "from trinity_core.pool import load_pool; from suite.commands.questions import load_questions\n"
+        "from trinity_core.pool import load_pool; from suite.questions import load_questions\n"
         "from trinity_core.roles import Transcript, build_prompt\n"
         "qs = load_questions(per_family=3); pool = load_pool('paper7', questions=qs)\n"
         "print([pool.reply(a, build_prompt('worker', Transcript(q.text)), 5) for q in qs for a in range(7)])"
@@ -268,7 +268,7 @@ def test_replies_do_not_depend_on_the_hash_seed():
     outputs = [
         subprocess.run(
             [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONHASHSEED": seed},
             capture_output=True, text=True, check=True,
         ).stdout
         for seed in ("1", "2")

@@ -2,7 +2,7 @@
 
     rollouts = run_baseline("moa", pool, questions_test, seed=0)
 
-`BASELINES` names them; `python -m suite.commands.baselines --list` prints what each is. A baseline's module is imported
+`BASELINES` names them; `trinity baselines --list` prints what each is. A baseline's module is imported
 when it is made, so the list costs nothing.
 """
 

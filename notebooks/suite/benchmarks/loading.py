@@ -2,7 +2,7 @@
 
     load_benchmark("math500", "test")                        from the hub
     load_benchmark("gpqa", "test", path="gpqa_diamond.csv")  from a file, no network
-    python -m suite.commands.questions --check gpqa --path gpqa_diamond.csv
+    trinity questions --check gpqa --path gpqa_diamond.csv
 
 Each row is checked when it is read, its reference by the very checker that will judge answers. A bad row is refused
 with its place in the file and the reason; how many were is said in a warning, and the command lists them all.
@@ -50,7 +50,7 @@ def load_benchmark(name: str, split: str, path: str | Path | None = None, limit:
         message = f"{name} {split}: {len(reading.refused)} of {reading.rows} rows refused, first {place}: {reason}"
         if not reading.questions:
             raise DataError(message)
-        warnings.warn(f"{message}; list them with python -m suite.commands.questions --check", RefusedRows, stacklevel=2)
+        warnings.warn(f"{message}; list them with trinity questions --check", RefusedRows, stacklevel=2)
     return reading.questions
 
 

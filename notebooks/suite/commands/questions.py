@@ -1,7 +1,4 @@
-"""The command that looks at benchmark files.
-
-    python -m suite.commands.questions --list
-    python -m suite.commands.questions --check NAME [--split SPLIT] [--path FILE]
+"""List the published benchmarks, or check a file of one.
 
 Exit status of --check: 0 all rows are fine, 1 some were refused (each is listed), 2 nothing could be checked.
 """
@@ -9,55 +6,41 @@ Exit status of --check: 0 all rows are fine, 1 some were refused (each is listed
 from __future__ import annotations
 
 import argparse
-import sys
 
-from suite.benchmarks.catalogue import BENCHMARKS
-from suite.console import run_command
-from suite.questions.files import SPLITS
+SPLITS = ("train", "test")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m suite.commands.questions", description="List or check the benchmarks.")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--list", action="store_true", help="name the benchmarks and where they are published")
-    action.add_argument("--check", choices=tuple(BENCHMARKS), metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}")
+    action.add_argument("--check", metavar="NAME", help="a benchmark, as --list names it")
     parser.add_argument("--split", choices=SPLITS, default="test", help="which split the file is (default: test)")
     parser.add_argument("--path", metavar="FILE", help=".jsonl, .json, .csv or .parquet; without it the hub is asked")
-    options = parser.parse_args(arguments)
-    if options.list:
-        if options.path:
-            parser.error("--path goes with --check")
-        _list()
-        return 0
-    return _check(options.check, options.split, options.path)
 
 
-def _list() -> None:
-    for name, benchmark in BENCHMARKS.items():
-        consent = ", gated" if benchmark.gated else ""
-        print(f"{name}: {benchmark.title}; licence {benchmark.licence}{consent}; fields {', '.join(benchmark.fields)}")
-        for split, (repository, revision, file) in benchmark.files.items():
-            print(f"    {split}: {repository} ({benchmark.kind}, revision {revision}), {file}")
-
-
-def _check(name: str, split: str, path: str | None) -> int:
+def main(options: argparse.Namespace) -> int:
+    from suite.benchmarks.catalogue import BENCHMARKS
     from suite.benchmarks.loading import read_benchmark
 
+    if options.list:
+        if options.path:
+            options.error("--path goes with --check")
+        for name, benchmark in BENCHMARKS.items():
+            licence = benchmark.licence + (", gated" if benchmark.gated else "")
+            print(f"{name}: {benchmark.title}; licence {licence}; fields {', '.join(benchmark.fields)}")
+            for split, (repository, revision, file) in benchmark.files.items():
+                print(f"    {split}: {repository} ({benchmark.kind}, revision {revision}), {file}")
+        return 0
+    if options.check not in BENCHMARKS:
+        options.error(f"argument --check: no benchmark {options.check!r}; choose one of {', '.join(BENCHMARKS)}")
+    head = f"{options.check} {options.split}"
     try:
-        reading = read_benchmark(name, split, path)
+        reading = read_benchmark(options.check, options.split, options.path)
     except (ValueError, OSError) as error:
-        print(f"{name} {split}: {error}", file=sys.stderr)
-        return 2
+        raise ValueError(f"{head}: {error}") from error
     kinds = sorted({question.kind for question in reading.questions})
-    read = f"{len(reading.questions)} of {reading.rows} rows read" + (
-        f" (checked as {', '.join(kinds)})" if kinds else ""
-    )
-    print(f"{name} {split}: {read}, {len(reading.refused)} refused")
+    checked = f" (checked as {', '.join(kinds)})" if kinds else ""
+    print(f"{head}: {len(reading.questions)} of {reading.rows} rows read{checked}, {len(reading.refused)} refused")
     for place, reason in reading.refused:
         print(f"{place}: {reason}")
     return 1 if reading.refused else 0
-
-
-if __name__ == "__main__":
-    run_command(main)

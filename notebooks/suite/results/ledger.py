@@ -1,6 +1,6 @@
 """The ledger of a profile: every notebook's `claims.json`, read strictly and merged.
 
-Only the standard library is used, so that `python -m suite.commands.report` answers at once.
+Only the standard library is used, so that `trinity report` answers at once.
 """
 
 from __future__ import annotations

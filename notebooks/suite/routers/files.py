@@ -1,4 +1,4 @@
-"""The command `python -m suite.commands.recordings --train ... --test ...`: reads files, evaluates, says it in words."""
+"""The command `trinity recordings train`: reads files, evaluates, says it in words."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def stop(process: subprocess.Popen) -> None:
 def run_visibly(environment: dict[str, str], *command: str) -> int:
     """Runs `python -m MODULE ARGUMENTS`, which shows its own progress; its exit status. An interruption ends it."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "suite.console", *command],
+        [sys.executable, "-P", "-m", "suite.runner.child", *command],
         stdin=subprocess.PIPE,
         env=environment,
         start_new_session=True,  # as a notebook's child: Ctrl-C reaches the runner alone

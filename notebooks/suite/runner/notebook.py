@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from suite.console import end_with_parent
+from suite.runner.child import end_with_parent
 from trinity_core.paths import NOTEBOOKS
 
 KERNEL_STARTS = 3  # tries to start a notebook's kernel

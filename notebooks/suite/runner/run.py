@@ -27,7 +27,7 @@ from suite.runner.notebook import Notebook, NotebookError
 from suite.runner.options import build_parser, choose, parse
 from trinity_core.paths import NOTEBOOKS, ROOT, write_atomic
 
-ENCODE = ("suite.commands.recordings", "--encode")  # every hidden state that notebooks on recorded LLMs read
+ENCODE = ("suite.commands", "recordings", "encode")  # every hidden state that notebooks on recorded LLMs read
 REPORT_FILES = ("claims.json", "REPORT.md", "index.html")
 REPORT_KEY = ".report"  # a digest of what the report was made from
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -130,6 +130,21 @@ def hand_over(options: argparse.Namespace) -> int:
     return 1
 
 
+def write_report(folder: Path, profile: str) -> list[Any]:
+    """Merges the claims of `results/<profile>` and writes the report; what it was made from."""
+    from suite.results import ledger, pages
+
+    notebooks = ledger.load(folder, profile, freshness.remarks(folder, profile))
+    merged = ledger.merged_json(notebooks, profile), pages.as_markdown(notebooks, profile)
+    for name, text in zip(REPORT_FILES, (*merged, pages.as_html(notebooks, profile, folder)), strict=True):
+        write_atomic(folder / name, text)
+    return notebooks
+
+
+def open_lab(rest: list[str]) -> int:
+    return hand_over(argparse.Namespace(test=False, rest=rest))
+
+
 def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
     """Executes what is not up to date, makes the report, says what happened."""
     began = time.monotonic()
@@ -226,7 +241,7 @@ def make_report(options: argparse.Namespace) -> bool:
         return freshness.digest([made_from, written])
 
     if not made.is_file() or made.read_bytes() != key().encode():
-        command = ["-P", "-m", "suite.commands.report", "--profile", options.profile, "--out", str(options.root)]
+        command = ["-P", "-m", "suite.commands", "report", "--profile", options.profile, "--out", str(options.root)]
         environment = kernel_environment(options)
         done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
