@@ -38,7 +38,7 @@ def from_1(text: str) -> int:
 
 def _whole(text: str, least: int) -> int:
     if not text.isdecimal() or len(text) > 18 or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from {least} on")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from {least} on; give {least} or more")
     return int(text)
 
 

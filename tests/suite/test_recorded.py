@@ -671,12 +671,13 @@ def test_rounded_shares_are_shares(decimals, samples):
 
 def test_the_commands_words_are_those_of_the_training():
     from suite.routers.evaluation import METHODS
-    import trinity_core.training.train as training
     from suite.commands import recordings, train
+    from trinity_core.training.train import METHODS as LEARNERS
+    from trinity_core.training.train import PAPER_BUDGET
 
     assert list(recordings.METHODS) == list(METHODS)
-    assert train.METHODS == tuple(training.METHODS)
-    assert 33 * 16 * 60 == training.PAPER_BUDGET
+    assert train.METHODS == tuple(LEARNERS)
+    assert 33 * 16 * 60 == PAPER_BUDGET
 
 
 def test_training_on_a_bad_file_ends_with_its_name(tmp_path, capsys):
