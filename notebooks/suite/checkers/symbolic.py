@@ -11,15 +11,14 @@ What depends on the machine's load or on an accident is reported as not `settled
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import os
-import select
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from multiprocessing import Pipe
 from pathlib import Path
 
 MOST_WORKERS = 4
@@ -57,116 +56,78 @@ class _Dead(Exception):
     """The worker ended before it answered."""
 
 
-@dataclass(eq=False)
 class _Worker:
-    process: subprocess.Popen = field(init=False)
-    ready: bool = False
-    buffer: bytes = b""
+    """A process that has said that it is ready. `CheckerBroken` where it cannot start."""
 
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
+        self.pipe, theirs = Pipe()
         script = Path(__file__).with_name("symbolic_worker.py")
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", str(script), str(MEMORY_LIMIT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt in a notebook is not for it
-        )
-
-    def _line(self, deadline: float) -> dict:
-        """One line of the worker's. TimeoutError at the deadline, `_Dead` where the worker ended."""
-        stream = self.process.stdout.fileno()
-        poll = select.poll()
-        poll.register(stream, select.POLLIN | select.POLLHUP)
-        while b"\n" not in self.buffer:
-            left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
-                raise TimeoutError
-            piece = os.read(stream, 65536)
-            if not piece:
-                raise _Dead
-            self.buffer += piece
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        return json.loads(line)
-
-    def start(self) -> None:
-        """Waits until the worker is ready. `CheckerBroken` where it cannot start."""
-        if self.ready:
-            return
         try:
-            hello = self._line(time.monotonic() + START_LIMIT)
-        except (TimeoutError, _Dead, ValueError) as error:
-            raise CheckerBroken(f"the symbolic checker did not start ({type(error).__name__}); {REMEDY}") from None
-        if "error" in hello:
-            raise CheckerBroken(f"the symbolic checker did not start: {hello['error']}; {REMEDY}")
-        self.ready = True
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", str(script), str(theirs.fileno()), str(MEMORY_LIMIT)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # whatever a library prints is no reply
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # an interrupt in a notebook is not for it
+            )
+        except OSError as error:
+            raise CheckerBroken(f"the symbolic checker did not start: {error}; {REMEDY}") from None
+        finally:
+            theirs.close()
+        try:
+            error = self.hear(START_LIMIT).get("error")
+        except (TimeoutError, _Dead) as trouble:
+            error = type(trouble).__name__
+        if error:
+            self.stop()
+            raise CheckerBroken(f"the symbolic checker did not start: {error}; {REMEDY}")
+
+    def hear(self, seconds: float) -> dict:
+        """The worker's next words. TimeoutError after so many seconds, `_Dead` where it ended."""
+        try:
+            if not self.pipe.poll(seconds):
+                raise TimeoutError
+            return json.loads(self.pipe.recv_bytes())
+        except (EOFError, ConnectionError):
+            raise _Dead from None
 
     def ask(self, request: dict, seconds: float) -> dict:
+        """The worker's answer; `hear` says how that may fail."""
         deadline = time.monotonic() + seconds
         try:
-            self.process.stdin.write(json.dumps({**request, "seconds": seconds}).encode() + b"\n")
-            self.process.stdin.flush()
-        except OSError:
-            raise _Dead from None
-        try:
-            return self._line(deadline)
-        except _Dead:
+            self.pipe.send_bytes(json.dumps({**request, "seconds": seconds}).encode())
+            return self.hear(seconds)
+        except (_Dead, ConnectionError):
             if time.monotonic() > deadline - 0.01:  # its own timer
                 raise TimeoutError from None
-            raise
+            raise _Dead from None
 
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
-        self.process.stdout.close()
-        with contextlib.suppress(OSError):  # what was never written to a dead process
-            self.process.stdin.close()
+        self.pipe.close()
 
 
 class _Workers:
-    """The idle workers of this process, and how many there are in all."""
+    """The idle workers of this process, and places for those that work."""
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
         self.idle: list[_Worker] = []
-        self.count = 0
+        self.places = threading.BoundedSemaphore(MOST_WORKERS)
 
-    def take(self, deadline: float) -> _Worker:
-        with self.changed:
-            for worker in [w for w in self.idle if w.process.poll() is not None]:
-                self.idle.remove(worker)
-                self.drop(worker)
-            while not self.idle and self.count >= MOST_WORKERS:
-                if not self.changed.wait(deadline - time.monotonic()):
-                    raise TimeoutError
-            if self.idle:
-                return self.idle.pop()
-            self.count += 1
-        try:
-            return _Worker()
-        except BaseException as error:
-            self.drop(None)
-            if isinstance(error, OSError):
-                raise CheckerBroken(f"the symbolic checker did not start: {error}; {REMEDY}") from None
-            raise
-
-    def give(self, worker: _Worker) -> None:
-        with self.changed:
-            self.idle.append(worker)
-            self.changed.notify()
-
-    def drop(self, worker: _Worker | None) -> None:
-        if worker is not None:
+    def take(self) -> _Worker | None:
+        """An idle worker that still lives."""
+        while self.idle:
+            worker = self.idle.pop()
+            if worker.process.poll() is None:
+                return worker
             worker.stop()
-        with self.changed:
-            self.count -= 1
-            self.changed.notify()
+        return None
 
     def close(self) -> None:
-        with self.changed:
-            idle, self.idle, self.count = self.idle, [], self.count - len(self.idle)
-        for worker in idle:
-            worker.stop()
+        while self.idle:
+            self.idle.pop().stop()
 
 
 _workers = _Workers()
@@ -185,30 +146,28 @@ atexit.register(lambda: _workers.close())
 def _ask(request: dict, clock: Clock) -> Finding:
     if not clock.left():
         return Finding(False, "time limit reached", settled=False)
-    pool = _workers
-    for attempt in (1, 2):  # a worker that someone else ended is no answer's fault: once more
-        try:
-            worker = pool.take(clock.deadline)
-        except TimeoutError:
-            return Finding(False, "time limit reached while waiting for a free symbolic checker", settled=False)
-        returned = False
-        try:
+    workers = _workers
+    if not workers.places.acquire(timeout=clock.left()):
+        return Finding(False, "time limit reached while waiting for a free symbolic checker", settled=False)
+    try:
+        for _ in range(2):  # a worker that someone else ended is no answer's fault: once more
             began = time.monotonic()
-            worker.start()
+            worker = workers.take() or _Worker()
             clock.deadline += time.monotonic() - began
-            found = worker.ask(request, clock.left())
-            pool.give(worker)
-            returned = True
-            return Finding(**found)
-        except TimeoutError:
-            return Finding(False, "time limit reached while comparing", settled=False)
-        except _Dead:
-            if attempt == 2:
-                break
-        finally:
-            if not returned:
-                pool.drop(worker)
-    return Finding(False, "the comparison ended abnormally (memory limit or an inner error)", settled=False)
+            try:
+                found = worker.ask(request, clock.left())
+            except BaseException as error:
+                worker.stop()
+                if isinstance(error, TimeoutError):
+                    return Finding(False, "time limit reached while comparing", settled=False)
+                if not isinstance(error, _Dead):
+                    raise
+            else:
+                workers.idle.append(worker)
+                return Finding(**found)
+        return Finding(False, "the comparison ended abnormally (memory limit or an inner error)", settled=False)
+    finally:
+        workers.places.release()
 
 
 def equal(reference: str, answer: str, clock: Clock, *, places: int = 0) -> Finding:

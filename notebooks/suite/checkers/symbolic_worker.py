@@ -1,6 +1,6 @@
 """The process behind `symbolic`: reads two expressions with math-verify's parser and compares them without tolerance.
 
-Run as a script, alone: one JSON request a line on stdin, one JSON reply a line on stdout.
+Run as a script, alone, with the descriptor of its pipe and its memory limit: a JSON reply to each JSON request.
 
 Where math-verify's own comparison calls unequal things equal, this one differs:
 - it compares after rounding to 6 places or 15 digits, so 2^-60 equals 2^-61. Here rationals are exact, and two
@@ -14,11 +14,14 @@ to many digits at every one of `POINTS`.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import re
 import resource
 import signal
 import sys
+from multiprocessing.connection import Connection
 
 import sympy  # only the worker process imports this module
 
@@ -264,79 +267,72 @@ def _rounded(a, b, places: int) -> bool:
 
 
 def equal(one: str, two: str, places: int) -> dict:
-    try:
-        a, b = parse(one), parse(two)
-        found = same(a, b) or (places > 0 and _rounded(a, b, places))
-    except Refused as refusal:
-        return {"equal": False, "reason": str(refusal)}
+    a, b = parse(one), parse(two)
+    found = same(a, b) or (places > 0 and _rounded(a, b, places))
     return {"equal": found, "reason": "" if found else "the values differ"}
 
 
 def proportional(left: str, right: str, other_left: str, other_right: str) -> dict:
-    try:
-        a, b, c, d = (parse(text) for text in (left, right, other_left, other_right))
-        for side in (a, b, c, d):
-            _bits(side)
-        one, two = (sympy.expand((x - y).doit()) for x, y in ((a, b), (c, d)))
-    except (Refused, TypeError) as refusal:
-        return {"equal": False, "reason": str(refusal)}
+    sides = [parse(text) for text in (left, right, other_left, other_right)]
+    for side in sides:
+        _bits(side)
+    one, two = (sympy.expand((x - y).doit()) for x, y in (sides[:2], sides[2:]))
     if one == 0 or two == 0:
         return {"equal": bool(one == two), "reason": "" if one == two else "the relations differ"}
-    if one.free_symbols != two.free_symbols:
-        return {"equal": False, "reason": "the relations differ"}
-    factor = sympy.simplify(one / two)
+    factor = sympy.simplify(one / two) if one.free_symbols == two.free_symbols else sympy.Integer(0)
     if factor.free_symbols or not factor.is_finite or factor == 0:
         return {"equal": False, "reason": "the relations differ"}
     return {"equal": True, "sign": 1 if factor.is_positive else -1}
 
 
 def read(text: str) -> dict:
-    try:
-        expression = parse(text)
-        if isinstance(expression, sympy.Expr) and not expression.free_symbols:
-            try:
-                _bits(expression)
-            except Refused:
-                return {"equal": True}  # too large to write out, but a number
-            value = expression.doit()
-            if value.has(sympy.nan, sympy.zoo):
-                raise Refused("it has no finite value")
-    except Refused as refusal:
-        return {"equal": False, "reason": str(refusal)}
+    expression = parse(text)
+    if isinstance(expression, sympy.Expr) and not expression.free_symbols:
+        try:
+            _bits(expression)
+        except Refused:
+            return {"equal": True}  # too large to write out, but a number
+        if expression.doit().has(sympy.nan, sympy.zoo):
+            raise Refused("it has no finite value")
     return {"equal": True}
 
 
-def main() -> None:
-    """Answers requests until stdin ends. A request that outlives its seconds ends the process: see `symbolic`."""
-    limit = int(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    out = sys.stdout
-    sys.stdout = sys.stderr  # whatever a library prints is no reply
-    try:
-        import logging
+ACTIONS = {"equal": equal, "proportional": proportional, "read": read}
 
-        logging.disable(logging.CRITICAL)
-        sys.set_int_max_str_digits(0)
-        parse("1+x")  # builds the parser's tables
-    except Exception as error:
-        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=out, flush=True)
-        return
-    print(json.dumps({"ready": True}), file=out, flush=True)
-    actions = {"equal": equal, "proportional": proportional, "read": read}
-    for line in sys.stdin:
-        request = json.loads(line)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 0.5)
-        try:
-            reply = actions[request["do"]](*request["texts"])
-        except RecursionError:
-            reply = {"equal": False, "reason": "it is nested too deeply"}
-        except MemoryError:
-            reply = {"equal": False, "reason": "memory limit reached while comparing", "settled": False}
-        except Exception as error:  # sympy's own faults, on whatever an answer may say
-            reply = {"equal": False, "reason": f"not comparable ({type(error).__name__}: {str(error)[:80]})"}
+
+def answer(request: dict) -> dict:
+    """The reply to one request. One that outlives its seconds ends the process: see `symbolic`."""
+    signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 0.5)
+    try:
+        return ACTIONS[request["do"]](*request["texts"])
+    except Refused as refusal:
+        return {"equal": False, "reason": str(refusal)}
+    except RecursionError:
+        return {"equal": False, "reason": "it is nested too deeply"}
+    except MemoryError:
+        return {"equal": False, "reason": "memory limit reached while comparing", "settled": False}
+    except Exception as error:  # sympy's own faults, on whatever an answer may say
+        return {"equal": False, "reason": f"not comparable ({type(error).__name__}: {str(error)[:80]})"}
+    finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        print(json.dumps(reply), file=out, flush=True)
+
+
+def main() -> None:
+    """Answers requests until nobody holds the other end of the pipe."""
+    pipe, limit = Connection(int(sys.argv[1])), int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    logging.disable(logging.CRITICAL)
+    sys.set_int_max_str_digits(0)
+    try:
+        parse("1+x")  # builds the parser's tables
+        hello = {}
+    except Exception as error:
+        hello = {"error": f"{type(error).__name__}: {error}"}
+    pipe.send_bytes(json.dumps(hello).encode())
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            pipe.send_bytes(json.dumps(answer(json.loads(pipe.recv_bytes()))).encode())
 
 
 if __name__ == "__main__":
