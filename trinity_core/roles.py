@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from trinity_core.types import ROLES, Entry, Message, Role
 
@@ -84,16 +84,14 @@ class Transcript:
         return Transcript(self.question, (*self.entries, Entry(role, output)), self.rule)
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """u in {ACCEPT, REVISE}, and the optional diagnosis (the text before the verdict's line)."""
 
     accept: bool
     diagnosis: str = ""
 
 
-@dataclass(frozen=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """A Thinker's plan and the role it names for the next turn (None: none, or not one that it may name)."""
 
     plan: str

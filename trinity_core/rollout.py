@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from trinity_core.heads import agent_role_probabilities, decide
 from trinity_core.pool import Pool, pool_loop
 from trinity_core.roles import TRANSCRIPT_RULES, Transcript, build_prompt, condense, judge, suggestion, visible
 from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
+from trinity_core.world import EARLY, FAILED, GOES_ON, NOBODY, STOPS, acting_roles, after_turn, rewards, too_early
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
@@ -77,8 +78,11 @@ class Live:
     turns: list[Turn] = field(default_factory=list)
     answer: str | None = None
     plan: str = ""  # the last Thinker's, for the next call alone (released rule)
-    named_role: Role | None = None
-    stop: Any = None
+    named: int = NOBODY  # the role that the last Thinker named, a place in ROLES
+    stop: int = GOES_ON  # a place in STOPS
+
+
+Check = Callable[[Question, str], bool]
 
 
 def run_rollouts(
@@ -88,92 +92,109 @@ def run_rollouts(
     pool: Pool,
     settings: LoopSettings = LoopSettings(),
     *,
-    check: Callable[[Question, str], bool],
+    check: Check,
 ) -> list[Rollout]:
     """One `Rollout` a job, in the jobs' order. `check(question, answer)` says whether an answer is right.
 
-    ValueError where the policy's agents are not the pool's. A pool's
-    `BudgetExceeded` passes through: answers so far are cached, so a rerun goes on there.
+    ValueError where the policy's agents are not the pool's, and what `check` raises for a question that it cannot
+    judge, both before any call. A pool's `BudgetExceeded` passes through: answers so far are cached, so a rerun goes
+    on there.
     """
     if policy.n_agents != len(pool.agents):
         raise ValueError(f"the policy chooses among {policy.n_agents} agents but the pool has {len(pool.agents)}")
-    live = [Live(job, Transcript(job.question.text, rule=settings.transcript)) for job in jobs]
+    live = begin(jobs, check, settings.transcript)
     for turn in range(1, settings.max_turns + 1):
-        acting = [state for state in live if state.stop is None]
+        acting = [state for state in live if state.stop == GOES_ON]
         if not acting:
             break
-        _one_turn(turn, acting, policy, encoder, pool, settings)
+        logits = _logits(acting, policy, encoder)
+        draws = [uniforms(2, "decision", settings.seed, s.job.question.id, s.job.replicate, turn) for s in acting]
+        decision = decide(logits, policy.n_agents, mode=settings.mode, uniforms=np.array(draws))
+        chances = agent_role_probabilities(logits, policy.n_agents)
+        take_turn(acting, turn, decision.agents, decision.roles, pool, chances)
     return finish(live, check)
 
 
-def _one_turn(
-    turn: int, acting: list[Live], policy: Policy, encoder: Encoder, pool: Pool, settings: LoopSettings
-) -> None:
+def begin(jobs: Sequence[Job], check: Check, transcript: str = "paper") -> list[Live]:
+    """The jobs' rollouts before their first turn. Each question is tried on `check` with an empty answer, so that one
+    that cannot be judged is refused before any call is paid for."""
+    for question in {job.question.id: job.question for job in jobs}.values():
+        check(question, "")
+    return [Live(job, Transcript(job.question.text, rule=transcript)) for job in jobs]
+
+
+def _logits(acting: list[Live], policy: Policy, encoder: Encoder) -> np.ndarray:
+    """(batch, L + 3): each distinct transcript is encoded once."""
     candidates = np.array([state.job.candidate for state in acting])
     if hasattr(policy, "states"):  # SVF: each candidate reads by its own encoder
-        states = policy.states(candidates, [state.transcript.messages() for state in acting])
-    else:
-        row_of = {transcript: row for row, transcript in enumerate({state.transcript: None for state in acting})}
-        distinct = encoder.encode([transcript.messages() for transcript in row_of], reuse_prefix=True)
-        states = distinct[[row_of[state.transcript] for state in acting]]
-    logits = policy.logits(candidates, states)
-    draws = np.array([uniforms(2, "decision", settings.seed, s.job.question.id, s.job.replicate, turn) for s in acting])
-    decision = decide(logits, policy.n_agents, mode=settings.mode, uniforms=draws)
-    agent_chances, role_chances = agent_role_probabilities(logits, policy.n_agents)
-
-    calls: list[tuple[Live, int, Role, list[dict[str, str]] | None]] = []
-    for state, agent, role_index in zip(acting, decision.agents.tolist(), decision.roles.tolist(), strict=True):
-        role = state.named_role or ROLES[role_index]
-        asked = not (role == "verifier" and state.answer is None)
-        prompt = build_prompt(role, state.transcript, answer=state.answer, plan=state.plan) if asked else None
-        calls.append((state, agent, role, prompt))
-    messages = ask_all(
-        pool,
-        [
-            (agent, prompt, state.job.replicate * TURNS_A_REPLICATE + turn)
-            for state, agent, _, prompt in calls
-            if prompt is not None
-        ],
-    )
-    replies = iter(messages)
-    for (state, agent, role, prompt), agents, roles in zip(
-        calls, agent_chances.tolist(), role_chances.tolist(), strict=True
-    ):
-        message = NOT_ASKED if prompt is None else next(replies)
-        advance(state, turn, agent, role, tuple(agents), tuple(roles), tuple(prompt or ()), message)
+        return policy.logits(candidates, policy.states(candidates, [s.transcript.messages() for s in acting]))
+    row_of = {transcript: row for row, transcript in enumerate({state.transcript: None for state in acting})}
+    distinct = encoder.encode([transcript.messages() for transcript in row_of], reuse_prefix=True)
+    return policy.logits(candidates, distinct[[row_of[state.transcript] for state in acting]])
 
 
-def advance(
-    state: Live,
-    turn: int,
-    agent: int,
-    role: Role,
-    agents: tuple[float, ...],
-    roles: tuple[float, ...],
-    prompt: tuple[dict[str, str], ...],
-    message: Message,
+def take_turn(
+    acting: Sequence[Live], turn: int, agents: np.ndarray, roles: np.ndarray, pool: Pool, chances: Any = None
 ) -> None:
-    """Turns a message into O_k and moves one rollout on by a turn."""
-    overridden, state.named_role, state.plan = state.named_role is not None, None, ""
-    output, verdict, named = condense(role, message), None, None
-    if message is NOT_ASKED:
-        state.stop = "verifier before answer"
-    elif message.finish == "error":
-        state.stop = "failed call"
-    elif role == "worker":
-        if output and message.finish == "stop":
-            state.answer = visible(message.text)  # not `output`: code that lost its beginning would never pass
-    elif role == "thinker":
-        found = suggestion(message, state.transcript.rule)
-        output, named = found.plan if state.transcript.rule == "released" else output, found.next_role
-        state.named_role = named
-        state.plan = found.plan if state.transcript.rule == "released" else ""
-    else:
-        verdict = "ACCEPT" if judge(message).accept else "REVISE"
-        if verdict == "ACCEPT":
-            state.stop = "accepted"
-    state.transcript = state.transcript.append(role, output)
-    state.turns.append(Turn(turn, agent, role, overridden, agents, roles, prompt, message, output, verdict, named))
+    """Moves `acting` on by one turn, number `turn`, by the chosen `agents` and `roles` (batch,), places in ROLES.
+
+    `chances`: of agents (batch, L) and of roles (batch, 3), for the record; None: 1 for what was chosen.
+    """
+    named, answered = np.array([s.named for s in acting]), np.array([s.answer is not None for s in acting])
+    roles = acting_roles(roles, named)
+    shares = chances or (np.eye(len(pool.agents))[agents], np.eye(len(ROLES))[roles])
+    names = [ROLES[role] for role in roles.tolist()]
+    prompts = [
+        () if early else tuple(build_prompt(name, s.transcript, answer=s.answer, plan=s.plan))
+        for s, name, early in zip(acting, names, too_early(roles, answered).tolist(), strict=True)
+    ]
+    agents = np.asarray(agents).tolist()
+    calls = [
+        (agent, list(prompt), s.job.replicate * TURNS_A_REPLICATE + turn)
+        for s, agent, prompt in zip(acting, agents, prompts, strict=True)
+        if prompt
+    ]
+    replies = iter(ask_all(pool, calls))
+    messages = [next(replies) if prompt else NOT_ASKED for prompt in prompts]
+    heard = [_hear(name, m, s.transcript.rule) for s, name, m in zip(acting, names, messages, strict=True)]
+    after = after_turn(
+        roles,
+        answered,
+        whole=np.array([bool(h.output) and m.finish == "stop" for h, m in zip(heard, messages, strict=True)]),
+        accepts=np.array([h.verdict == "ACCEPT" for h in heard]),
+        suggested=np.array([NOBODY if h.suggests is None else ROLES.index(h.suggests) for h in heard]),
+        failed=np.array([message.finish == "error" for message in messages]),
+    )
+    columns = (acting, agents, names, prompts, messages, heard, *(part.tolist() for part in (*after, *shares, named)))
+    for s, agent, name, prompt, message, h, stop, names_next, answers, *record, was_named in zip(*columns, strict=True):
+        if answers:
+            s.answer = visible(message.text)  # not the output: code that lost its beginning would never pass
+        s.plan, s.named, s.stop = h.plan, names_next, stop
+        s.transcript = s.transcript.append(name, h.output)
+        odds = (tuple(part) for part in record)
+        overridden = was_named != NOBODY
+        s.turns.append(Turn(turn, agent, name, overridden, *odds, prompt, message, h.output, h.verdict, h.suggests))
+
+
+class _Heard(NamedTuple):
+    """What a message amounts to: O_k, a plan for the next call alone, a Verifier's verdict, the role it names."""
+
+    output: str = ""
+    plan: str = ""
+    verdict: Literal["ACCEPT", "REVISE"] | None = None
+    suggests: Role | None = None
+
+
+def _hear(role: Role, message: Message, rule: str) -> _Heard:
+    if message is NOT_ASKED or message.finish == "error":
+        return _Heard()
+    output = condense(role, message)
+    if role == "verifier":
+        return _Heard(output, verdict="ACCEPT" if judge(message).accept else "REVISE")
+    if role == "thinker":
+        plan, suggests = suggestion(message, rule)
+        return _Heard(plan, plan, None, suggests) if rule == "released" else _Heard(output, "", None, suggests)
+    return _Heard(output)
 
 
 def ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) -> list[Message]:
@@ -198,19 +219,16 @@ def ask_all(pool: Pool, requests: list[tuple[int, list[dict[str, str]], int]]) -
     return [answer_of[key] for key in keys]
 
 
-def finish(live: list[Live], check: Callable[[Question, str], bool]) -> list[Rollout]:
-    rewards: dict[tuple[str, str], float] = {}
+def finish(live: Sequence[Live], check: Check) -> list[Rollout]:
+    """The rollouts with their rewards; equal answers to a question are checked once."""
+    found: dict[tuple[str, str], bool] = {}
     rollouts = []
     for state in live:
-        question, stop = state.job.question, state.stop or "turn limit"
-        reward: float | None = 0.0
-        if stop == "failed call":
-            reward = None
-        elif state.answer is not None and stop != "verifier before answer":
-            key = (question.id, state.answer)
-            if key not in rewards:
-                rewards[key] = float(check(question, state.answer))
-            reward = rewards[key]
+        question, stop = state.job.question, STOPS[state.stop]
+        key = (question.id, state.answer)
+        if state.answer is not None and state.stop not in (EARLY, FAILED) and key not in found:
+            found[key] = check(question, state.answer)
+        reward = None if state.stop == FAILED else float(rewards(state.stop, found.get(key, False)))
         rollouts.append(
             Rollout(question, state.job.candidate, state.job.replicate, tuple(state.turns), state.answer, reward, stop)
         )

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from suite.profiles import get_profile
 from suite.worlds.bank import StateBank
 from suite.worlds.simulated import SimulatedWorld
-from suite.worlds.tree import TranscriptTree
+from suite.worlds.tree import SimulatedTree
 from trinity_core.encoder import Encoder
 from trinity_core.heads import make_head, without
 from trinity_core.rollout import LoopSettings
@@ -223,7 +223,7 @@ def meet_transcripts(encoder: Encoder, profile: str, turns: int = 4) -> int:
     bank, met = StateBank(encoder), 0
     worlds = [get_world(profile, split) for split in ("train", "test")]
     for world, place in tqdm([(w, place) for w in worlds for place in range(len(w.questions))], unit="question"):
-        tree = TranscriptTree(world.questions[place : place + 1], world.pool, "released")
+        tree = SimulatedTree(world.questions[place : place + 1], world.pool, "released")
         tree.grow(turns)
         bank.encode([transcript.messages() for transcript in tree.transcripts])
         met += len(tree)

@@ -153,7 +153,7 @@ def test_a_long_answer_is_checked_whole():
         LoopSettings(2, "argmax"),
         check=lambda question, answer: seen.append(answer) is None,
     )
-    assert seen == [code] and rollout.answer == code and f"## Latest answer\n{code}" in pool.calls[1][3]
+    assert seen == ["", code] and rollout.answer == code and f"## Latest answer\n{code}" in pool.calls[1][3]
     assert len(rollout.turns[0].output) < len(code), "the transcript's copy is shortened"
 
 

@@ -13,7 +13,7 @@ from suite.questions import load_questions
 from suite.stats.rollouts import cube, plays_table, rollouts_table
 from suite.worlds.live import LivePool
 from suite.worlds.simulated import SimulatedWorld
-from suite.worlds.tree import SAYINGS, TranscriptTree
+from suite.worlds.tree import SAYINGS, SimulatedTree
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import key_text, uniform_rows, uniforms
 from trinity_core.heads import HEADS, make_head
@@ -126,7 +126,7 @@ def test_every_head_plays(questions, pool, head_name):
 
 
 def test_known_answers_are_what_the_checkers_say(questions, pool):
-    tree = TranscriptTree(questions, pool, "released")
+    tree = SimulatedTree(questions, pool, "released")
     for place, question in enumerate(questions):
         for saying in range(1 + len(pool.known(question).says.wrong)):
             node = int(tree.child(np.array([place]), np.array([saying]))[0])
@@ -136,18 +136,18 @@ def test_known_answers_are_what_the_checkers_say(questions, pool):
 
 
 def test_a_grown_tree_holds_every_run_of_answers(questions, pool):
-    tree = TranscriptTree(questions[:2], pool, "released")
+    tree = SimulatedTree(questions[:2], pool, "released")
     tree.grow(3)
     sizes = [1 + len(pool.known(question).says.wrong) for question in questions[:2]]
     assert len(tree) == sum(1 + n + n**2 + n**3 for n in sizes) == len(set(tree.transcripts))
 
 
 def test_under_the_released_rule_plans_and_verdicts_leave_no_trace(questions, pool):
-    tree = TranscriptTree(questions, pool, "released")
+    tree = SimulatedTree(questions, pool, "released")
     answered = tree.child(np.array([0]), np.array([1]))
     for saying in range(3, SAYINGS):
         assert tree.child(answered, np.array([saying])) == answered
-    paper = TranscriptTree(questions, pool, "paper")
+    paper = SimulatedTree(questions, pool, "paper")
     children = {int(paper.child(np.array([0]), np.array([saying]))[0]) for saying in (0, 3, 4, 5, 6)}
     assert len(children) == 5 and 0 not in children
 

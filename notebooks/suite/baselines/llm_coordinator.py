@@ -17,15 +17,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from suite.baselines.base import TURNS, Untrained, agent_numbers, call_turn, numbered
+from suite.checkers import is_right
 from suite.pools import load_pool
 from trinity_core.pool import Agent, Pool
 from trinity_core.roles import HEADINGS, Transcript, build_prompt, visible
-from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, Live, advance, ask_all, finish
-from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
+from trinity_core.rollout import TURNS_A_REPLICATE, Job, Live, ask_all, begin, finish, take_turn
+from trinity_core.types import ROLES, Message, Question, Role, Rollout
+from trinity_core.world import FAILED, GOES_ON
 
 # Who coordinates unless told otherwise: Table 8's coordinator, the local model that is cut soonest, the first agent.
 COORDINATORS = ("Gemini-2.5-pro", "SmolLM2 (brief)")
@@ -78,27 +83,23 @@ class LLMCoordinator(Untrained):
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout a question. `seed` is not used: nothing is drawn here but by the models."""
-        for question in questions:
-            if question.kind == "judge":  # before any call is paid for
-                raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); leave it out")
-        live = [Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
-        turns: dict[int, list[Turn]] = {id(state): [] for state in live}
+        acting = live = begin([Job(question, 0, replicate) for question in questions], is_right)
         for turn in range(1, TURNS + 1):
-            acting = [state for state in live if state.stop is None]
-            if not acting:
+            chosen = self._choose(pool, acting, replicate * TURNS_A_REPLICATE + turn)
+            if not chosen:
                 break
-            chosen = self._choose(pool, acting, turns, replicate * TURNS_A_REPLICATE + turn)
-            _act(pool, chosen, turn)
-            for state, *_ in chosen:
-                turns[id(state)].append(state.turns[-1])
-        for state in live:
-            state.turns = list(numbered(turns[id(state)]))
-        return finish(live)
+            states, agents, roles = zip(*chosen, strict=True)
+            take_turn(states, turn, np.array(agents), np.array(roles), pool)
+            acting = [state for state in states if state.stop == GOES_ON]
+        return [replace(rollout, turns=numbered(rollout.turns)) for rollout in finish(live, is_right)]
 
     def _choose(
-        self, pool: Pool, acting: list[Live], turns: dict[int, list[Turn]], replicate: int
-    ) -> list[tuple[Live, int, Role]]:
-        """Asks the coordinator for every rollout, notes its calls, and returns who acts in which role."""
+        self, pool: Pool, acting: Sequence[Live], replicate: int
+    ) -> list[tuple[Live, int, int]]:
+        """Asks the coordinator for every rollout, notes its calls, and returns who acts in which role (a number).
+
+        A rollout for which nobody is named ends here.
+        """
         chooser, number = self.coordinator(pool)
         prompts = [choice_prompt(state.transcript, pool.agents) for state in acting]
         replies = ask_all(chooser, [(number, prompt, replicate) for prompt in prompts])
@@ -109,15 +110,11 @@ class LLMCoordinator(Untrained):
             choice = read_choice(message, len(pool.agents))
             output = "" if choice is None else visible(message.text)
             role = choice[1] if choice else None
-            turns[id(state)].append(
-                call_turn(speaker, speakers, "thinker", prompt, message, output, suggested_role=role)
-            )
+            state.turns.append(call_turn(speaker, speakers, "thinker", prompt, message, output, suggested_role=role))
             if message.finish == "error":
-                state.stop = "failed call"
-            elif choice is None:
-                state.stop = "turn limit"
-            else:
-                chosen.append((state, *choice))
+                state.stop = FAILED
+            elif choice is not None:
+                chosen.append((state, choice[0], ROLES.index(choice[1])))
         return chosen
 
 
@@ -143,20 +140,3 @@ def read_choice(message: Message, n_agents: int) -> tuple[int, Role] | None:
     if message.finish != "stop" or found is None or int(found.group(1)) >= n_agents:
         return None
     return int(found.group(1)), ROLES[[role.upper() for role in ROLES].index(found.group(2))]
-
-
-def _act(pool: Pool, chosen: list[tuple[Live, int, Role]], turn: int) -> None:
-    """One turn of the loop for rollouts whose agent and role are chosen."""
-    calls = []
-    for state, agent, role in chosen:
-        role = state.named_role or role
-        asked = role != "verifier" or state.answer is not None
-        prompt = build_prompt(role, state.transcript, answer=state.answer) if asked else None
-        calls.append((state, agent, role, prompt))
-    requests = [(a, prompt, s.job.replicate * TURNS_A_REPLICATE + turn) for s, a, _, prompt in calls if prompt]
-    replies = iter(ask_all(pool, requests))
-    n_agents = len(pool.agents)
-    for state, agent, role, prompt in calls:
-        agents = tuple(float(number == agent) for number in range(n_agents))
-        roles = tuple(float(name == role) for name in ROLES)
-        advance(state, turn, agent, role, agents, roles, tuple(prompt or ()), next(replies) if prompt else NOT_ASKED)

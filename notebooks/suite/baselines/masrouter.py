@@ -28,11 +28,13 @@ import numpy as np
 from suite.baselines.base import Untrained
 from suite.baselines.committee import vote
 from suite.baselines.routerdc import Adam, check_states, question_states, standardiser
+from suite.checkers import is_right
 from trinity_core.draws import uniforms
 from trinity_core.pool import Pool
-from trinity_core.roles import Transcript, build_prompt
-from trinity_core.rollout import NOT_ASKED, TURNS_A_REPLICATE, Job, Live, advance, ask_all, finish
+from trinity_core.roles import Transcript
+from trinity_core.rollout import Job, begin, finish, take_turn
 from trinity_core.types import ROLES, Message, Question, Role, Rollout
+from trinity_core.world import GOES_ON, NOBODY
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
@@ -239,38 +241,29 @@ def play_teams(
 ) -> list[Rollout]:
     """One rollout a question, by its team (n,) of agents (n, SLOTS), all in lockstep by turn.
 
-    A Thinker's named role changes nothing: the team stands. A failed call makes the rollout a failed one. ValueError
-    for a question that only a judge can mark.
+    A Thinker's named role changes nothing: the team stands. A failed call makes the rollout a failed one.
     """
-    for question in questions:
-        if question.kind == "judge":  # before any call is paid for
-            raise ValueError(f"question {question.id} has no automatic checker (kind 'judge'); leave it out")
-    live = [Live(Job(question, 0, replicate), Transcript(question.text)) for question in questions]
+    scripts, voting = [script(team) for team in teams], [TEAMS[team].mode == "vote" for team in teams]
+    live = begin([Job(question, 0, replicate) for question in questions], is_right)
     votes: list[list[str]] = [[] for _ in live]
-    for turn in range(1, max(len(script(team)) for team in teams) + 1):
-        acting = [n for n, state in enumerate(live) if state.stop is None and turn <= len(script(teams[n]))]
-        calls = []
-        for n in acting:
-            state, (slot, role) = live[n], script(teams[n])[turn - 1]
-            if TEAMS[teams[n]].mode == "vote":  # nobody sees what the others said
-                state.transcript, state.answer = Transcript(state.job.question.text), None
-            asked = role != "verifier" or state.answer is not None
-            prompt = build_prompt(role, state.transcript, answer=state.answer) if asked else None
-            calls.append((n, int(agents[n, slot]), role, prompt))
-        wanted = [(agent, p, replicate * TURNS_A_REPLICATE + turn) for _, agent, _, p in calls if p is not None]
-        replies = iter(ask_all(pool, wanted))
-        for n, agent, role, prompt in calls:
-            chance = tuple(np.eye(len(pool.agents))[agent].tolist()), tuple(float(r == role) for r in ROLES)
-            message = NOT_ASKED if prompt is None else next(replies)
-            advance(live[n], turn, agent, role, *chance, tuple(prompt or ()), message)
-            live[n].named_role = None
-            if live[n].answer is not None and role == "worker":
+    for turn in range(1, max(map(len, scripts)) + 1):
+        rows = [n for n, state in enumerate(live) if state.stop == GOES_ON and turn <= len(scripts[n])]
+        for n in rows:
+            live[n].named = NOBODY
+            if voting[n]:  # nobody sees what the others said
+                live[n].transcript, live[n].answer = Transcript(live[n].job.question.text), None
+        if not rows:
+            break
+        slots, roles = zip(*(scripts[n][turn - 1] for n in rows), strict=True)
+        take_turn([live[n] for n in rows], turn, agents[rows, slots], np.array([ROLES.index(r) for r in roles]), pool)
+        for n in rows:
+            if voting[n] and live[n].answer is not None:
                 votes[n].append(live[n].answer)
     for n, state in enumerate(live):
-        if TEAMS[teams[n]].mode == "vote":
+        if voting[n]:
             place = vote(state.job.question, votes[n])
             state.answer = None if place is None else votes[n][place]
-    return finish(live)
+    return finish(live, is_right)
 
 
 def costs_of(rollouts: Sequence[Rollout], in_dollars: bool) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""All transcripts of the simulated pool as one growing tree: what `world` walks instead of building prompts.
+"""All transcripts of some questions as one growing tree: what compiled worlds walk instead of building prompts.
 
-Simulated agents say one of a small closed set of texts a question (`pool.solutions`), so a transcript is a path of
-sayings and can be a number. A node holds what the pool would read in a prompt built on that transcript, found once with
-the real `build_prompt` and `read_case`:
+Agents that say one of a small closed set of texts a question make transcripts that are paths of sayings, and so can be
+numbers. `Tree` numbers them; `SimulatedTree` is that of the simulated pool (`pools.solutions`), whose nodes hold what
+the pool would read in a prompt built on that transcript, found once with the real `build_prompt` and `read_case`:
 
     saying      0: the right answer, 1 and 2: wrong ones, 3 and 4: the general and the concrete plan, 5 and 6: REVISE
                 without and with a diagnosis (an ACCEPT ends the rollout, so no transcript goes on after it)
@@ -25,87 +25,103 @@ from trinity_core.types import ROLES, Message, Question
 
 VAGUE_PLAN, GOOD_PLAN, REVISE, DIAGNOSIS = 3, 4, 5, 6
 SAYINGS = 7
-NO_PLAN = -1
+NONE = -1  # no answer, no plan, not met yet
 
 
-class TranscriptTree:
+class Tree:
     """Nodes of the transcripts of `questions` under a transcript rule; node i < len(questions) is question i alone.
 
-    Arrays with one row a node: `question`, `answer`, `rejected`, `diagnosed`, `plan` (nodes,), `characters`
-    (nodes, 3 roles, 3 plans: none, general, concrete), `children` (nodes, SAYINGS; -1 where not met yet).
+    `rows`: a record a node with `question`, `answer` (a saying, -1: none), `children` (by saying, -1: not met yet) and
+    what a subclass adds by `more`; it may be longer than the tree. A subclass says what follows (`_follow`) and what
+    can be said (`_sayings`).
     """
 
-    def __init__(self, questions: Sequence[Question], pool: Any, rule: str) -> None:
+    def __init__(self, questions: Sequence[Question], rule: str, sayings: int, *more: tuple) -> None:
         self.questions, self.rule = tuple(questions), rule
         self.transcripts: list[Transcript] = []
-        self._known = [pool.known(question) for question in self.questions]
-        self._texts = [_texts(known) for known in self._known]
-        self._rows: dict[str, np.ndarray] = {
-            "question": np.empty(0, np.int32),
-            "answer": np.empty(0, np.int8),
-            "rejected": np.empty(0, bool),
-            "diagnosed": np.empty(0, bool),
-            "plan": np.empty(0, np.int8),
-            "characters": np.empty((0, len(ROLES), 3), np.int32),
-            "children": np.empty((0, SAYINGS), np.int32),
-        }
+        fields = [("question", np.int32), ("answer", np.int32), ("children", np.int32, (sayings,)), *more]
+        self.rows = np.empty(0, fields)
         for place, question in enumerate(self.questions):
-            self._add(place, Transcript(question.text, rule=rule), -1)
+            self._add(place, Transcript(question.text, rule=rule), NONE)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return len(self.transcripts)
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        rows = self.__dict__.get("_rows", {})
-        if name in rows:
-            return rows[name][: len(self.transcripts)]
-        raise AttributeError(name)
+    @property
+    def answer(self) -> np.ndarray:
+        """(nodes,): the saying that is the latest answer, -1 for none."""
+        return self.rows["answer"][: len(self)]
 
     def child(self, nodes: np.ndarray, sayings: np.ndarray) -> np.ndarray:
         """The nodes (batch,) that follow `nodes` (batch,) when `sayings` (batch,) are said; new ones are added."""
-        found = self._rows["children"][nodes, sayings]
+        found = self.rows["children"][nodes, sayings]
         for place in np.flatnonzero(found < 0):
             node, saying = int(nodes[place]), int(sayings[place])
-            if self._rows["children"][node, saying] < 0:
-                self._rows["children"][node, saying] = self._follow(node, saying)
-            found[place] = self._rows["children"][node, saying]
+            if self.rows["children"][node, saying] < 0:
+                follower = self._follow(node, saying)  # may put longer `rows` in place
+                self.rows["children"][node, saying] = follower
+            found[place] = self.rows["children"][node, saying]
         return found
 
-    def grow(self, answers: int) -> None:
-        """Adds every transcript of up to so many answers, right and wrong ones, to every question."""
-        level = np.arange(len(self.questions))
-        for _ in range(answers):
-            counts = [1 + len(self._known[place].says.wrong) for place in self.question[level]]
-            level = self.child(np.repeat(level, counts), np.concatenate([np.arange(count) for count in counts]))
+    def grow(self, entries: int) -> np.ndarray:
+        """The nodes of every transcript of up to so many entries to every question; new ones are added."""
+        nodes = level = np.arange(len(self.questions))
+        for _ in range(entries):
+            said = [self._sayings(node) for node in level.tolist()]
+            parents = np.repeat(level, [len(one) for one in said])
+            children = self.child(parents, np.array([saying for one in said for saying in one]))
+            level = np.array(list(dict.fromkeys(children[children != parents].tolist())), int)
+            nodes = np.concatenate([nodes, level])
+        return nodes
+
+    def _sayings(self, node: int) -> range:
+        raise NotImplementedError
 
     def _follow(self, node: int, saying: int) -> int:
-        role = "worker" if saying < VAGUE_PLAN else "thinker" if saying < REVISE else "verifier"
-        place = int(self._rows["question"][node])
-        longer = self.transcripts[node].append(role, self._texts[place][saying])
-        if longer is self.transcripts[node]:
-            return node
-        return self._add(place, longer, saying if role == "worker" else int(self._rows["answer"][node]))
+        raise NotImplementedError
 
     def _add(self, place: int, transcript: Transcript, answer: int) -> int:
         node = len(self.transcripts)
-        for name, rows in self._rows.items():
-            if node == len(rows):
-                self._rows[name] = np.concatenate([rows, np.empty((max(64, node), *rows.shape[1:]), rows.dtype)])
-        known, text = self._known[place], None if answer < 0 else self._texts[place][answer]
+        if node == len(self.rows):
+            self.rows = np.concatenate([self.rows, np.empty(max(64, node), self.rows.dtype)])
+        row = self.rows[node]
+        row["question"], row["answer"], row["children"] = place, answer, NONE
+        self.transcripts.append(transcript)
+        return node
+
+
+class SimulatedTree(Tree):
+    """The transcripts of the simulated pool; see the module. `_sayings` are answers alone."""
+
+    def __init__(self, questions: Sequence[Question], pool: Any, rule: str) -> None:
+        self._known = [pool.known(question) for question in questions]
+        self._texts = [_texts(known) for known in self._known]
+        flags = [("rejected", bool), ("diagnosed", bool), ("plan", np.int8)]
+        super().__init__(questions, rule, SAYINGS, *flags, ("characters", np.int32, (len(ROLES), 3)))
+
+    def _sayings(self, node: int) -> range:
+        return range(1 + len(self._known[self.rows["question"][node]].says.wrong))
+
+    def _follow(self, node: int, saying: int) -> int:
+        role = "worker" if saying < VAGUE_PLAN else "thinker" if saying < REVISE else "verifier"
+        place = int(self.rows["question"][node])
+        longer = self.transcripts[node].append(role, self._texts[place][saying])
+        if longer is self.transcripts[node]:
+            return node
+        return self._add(place, longer, saying if role == "worker" else int(self.rows["answer"][node]))
+
+    def _add(self, place: int, transcript: Transcript, answer: int) -> int:
+        node = super()._add(place, transcript, answer)
+        known, text, row = self._known[place], None if answer < 0 else self._texts[place][answer], self.rows[node]
         case = read_case(*(message["content"] for message in build_prompt("worker", transcript, answer=text)))
-        rows = self._rows
-        rows["question"][node], rows["answer"][node] = place, answer
-        rows["rejected"][node] = case.rejected
-        rows["diagnosed"][node] = case.verdict == known.diagnosis and answer > 0
-        rows["plan"][node] = NO_PLAN if case.plan is None else known.good[case.plan]
-        rows["children"][node] = -1
+        row["rejected"], row["diagnosed"] = case.rejected, case.verdict == known.diagnosis and answer > 0
+        row["plan"] = NONE if case.plan is None else known.good[case.plan]
         # Under the paper's rule plans stand in the transcript; only under the released rule is one handed on beside it.
         beside = ("", *(self._texts[place][plan] for plan in (VAGUE_PLAN, GOOD_PLAN)))
         for column, plan in enumerate(beside if self.rule == "released" else beside[:1]):
             for number, role in enumerate(ROLES):
                 prompt = build_prompt(role, transcript, answer=text, plan=plan)
-                rows["characters"][node, number, column] = sum(len(message["content"]) for message in prompt)
-        self.transcripts.append(transcript)
+                row["characters"][number, column] = sum(len(message["content"]) for message in prompt)
         return node
 
 
@@ -113,11 +129,12 @@ def _texts(known: Any) -> list[str]:
     """What a transcript keeps of each saying, "" for wrong answers that the question does not have."""
     says = known.says
     answers = [says.right, *says.wrong]
-    worker = [condense("worker", _message(text)) for text in answers] + [""] * (VAGUE_PLAN - len(answers))
+    worker = [condense("worker", said(text)) for text in answers] + [""] * (VAGUE_PLAN - len(answers))
     plans = [parse_suggestion(texts[0]).plan for texts in says.plans]
-    verdicts = [condense("verifier", _message(text)) for text in (says.revise, says.diagnosis)]
+    verdicts = [condense("verifier", said(text)) for text in (says.revise, says.diagnosis)]
     return [*worker, *plans, *verdicts]
 
 
-def _message(text: str) -> Message:
+def said(text: str) -> Message:
+    """A whole message of this text, whatever it cost."""
     return Message(text, None, None, None, "stop")
