@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +10,14 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from suite.recordings.opening import lacking, open_recorded
 from suite.results import Results
-from suite.results.opening import lacking, open_recorded
 from suite.runner import env
 from suite.runner.notebook import execute
 
 CELLS = [
     'profile = "recorded"\nseed = 42',
-    "from suite.results import Results\nfrom suite.results.opening import open_recorded\n"
+    "from suite.recordings.opening import open_recorded\nfrom suite.results import Results\n"
     'results = Results("16_made", profile)',
     'CLAIMS = {"16.a": {"id": "16.a", "statement": "A claim", "source": "Table 1", "paper": 1.0, "unit": "%"}}\n'
     "data = open_recorded(results, CLAIMS.values())",
@@ -52,30 +51,21 @@ def kernel_settings(tmp_path, monkeypatch):
     monkeypatch.delenv("MPLBACKEND", raising=False)
 
 
-@pytest.mark.parametrize("profile", ["recorded", "offline"])
-def test_papermill_ends_well_with_one_line(tmp_path, kernel_settings, profile):
+def test_papermill_ends_well_with_one_line_and_nbval_passes(tmp_path, kernel_settings):
     source = write_notebook(tmp_path / "16_made.ipynb", CELLS)
-    changed = {} if profile == "recorded" else {"profile": profile}
-    assert execute(source, tmp_path / "copy.ipynb", changed, lambda _: None)
-    shown = [outputs for outputs in printed(tmp_path / "copy.ipynb") if outputs]
-    assert len(shown) == 1 and len(shown[0]) == 1
-    line = shown[0][0]
+    assert execute(source, tmp_path / "copy.ipynb", {}, lambda _: None)
+    (outputs,) = [outputs for outputs in printed(tmp_path / "copy.ipynb") if outputs]
+    (line,) = outputs
     assert line.endswith(".\n") and line.count("\n") == 1
     for word in ("TRINITY_DATA is not set", "shuhao02/RouterDC", "RouteLLM", "--only 16", "data/README.md"):
         assert word in line
-    record = json.loads((tmp_path / "results" / profile / "16_made" / "claims.json").read_text())
+    record = json.loads((tmp_path / "results" / "recorded" / "16_made" / "claims.json").read_text())
     assert [(c["id"], c["verdict"], c["paper"], c["evidence"]) for c in record["claims"]] == [
         ("16.a", "not testable here", 1.0, "recorded")
     ]
     assert "--profile recorded --only 16" in record["claims"][0]["reason"]
-
-
-def test_nbval_passes_without_data(tmp_path, kernel_settings):
-    source = write_notebook(tmp_path / "16_made.ipynb", CELLS)
-    execute(source, tmp_path / "copy.ipynb", {}, lambda _: None)
     words = ["-m", "pytest", "--nbval", "--nbval-current-env", "-q", "-p", "no:cacheprovider", "copy.ipynb"]
-    settings = {"cwd": tmp_path, "env": dict(os.environ), "capture_output": True, "text": True}
-    done = subprocess.run([sys.executable, *words], check=False, **settings)
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and f"{len(CELLS)} passed" in done.stdout, done.stdout
 
 
@@ -83,9 +73,9 @@ def test_cells_run_again_in_an_open_kernel(tmp_path, kernel_settings):
     """What a reader does in JupyterLab: runs all, then mends what was missing and runs all again."""
     from nbclient import NotebookClient
 
-    (tmp_path / "data" / "routellm").mkdir(parents=True)
+    (tmp_path / "data" / "routerdc").mkdir(parents=True)
     rest = CELLS[3:5] + CELLS[7:]
-    again = [f"import os\nos.environ['TRINITY_DATA'] = folder = {str(tmp_path / 'data')!r}", CELLS[2]]
+    again = [f"import os\nos.environ['TRINITY_DATA'] = {str(tmp_path / 'data')!r}", CELLS[2]]
     cells = [*CELLS[:3], "1 / 0", *again, *rest, 'profile = "smoke"', *CELLS[1:3], "1 / 0", *CELLS[:2], CELLS[2], *rest]
     path = write_notebook(tmp_path / "16_made.ipynb", cells)
     book = nbformat.read(path, as_version=4)
@@ -93,7 +83,7 @@ def test_cells_run_again_in_an_open_kernel(tmp_path, kernel_settings):
     nbformat.write(book, path)
     shown = printed(path)
     assert "Not run: TRINITY_DATA is not set." in shown[2][0] and not shown[3]
-    whole = [["['routellm']\n", "2"], shown[7], ["16_made: 1 claims (1 reproduced), 0 tables, 0 figures\n"]]
+    whole = [["['routerdc']\n", "2"], shown[7], ["16_made: 1 claims (1 reproduced), 0 tables, 0 figures\n"]]
     assert shown[6:9] == whole and "reproduced" in shown[7][0]
     assert "Not run: the profile is smoke, not recorded. " in shown[11][0] and not shown[12]
     assert shown[-3:] == whole

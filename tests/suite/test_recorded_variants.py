@@ -10,7 +10,7 @@ from test_recorded_routing import separable
 
 from suite.chapters import routing_real_llms as routing
 from suite.profiles import RecordedError
-from suite.results.claims import Verdict
+from suite.results import Verdict
 from suite.routers import full_information, variants
 from suite.routers.experiments import Questions, Run, run, run_all
 from suite.routers.variants import Grids, Variant, candidates, judge, states_of
@@ -248,7 +248,7 @@ def test_ceiling_table_has_every_benchmark(questions):
 
 
 def test_claims_are_judged_as_declared():
-    from suite.results.claims import judge as verdict
+    from suite.results import judge as verdict
 
     assert len({claim["id"] for claim in routing.CLAIMS.values()}) == len(routing.CLAIMS)
     how = {key: routing.CLAIMS["16.anchor"][key] for key in ("evidence", "relation", "stand_in")}

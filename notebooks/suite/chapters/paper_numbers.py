@@ -26,7 +26,7 @@ from suite.published import (
     text_number,
     text_row,
 )
-from suite.results.claims import Evidence, Verdict, judge
+from suite.results.verdicts import Evidence, Verdict, judge
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from suite.chapters.paper_numbers import Check
 from suite.published import IN_DISTRIBUTION, PAPER, published, text_number
-from suite.results.claims import Verdict, number
+from suite.results.texts import number
+from suite.results.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from suite.published import TASK_NAMES
 from suite.results import style
-from suite.results.claims import number
+from suite.results.texts import number
 
 if TYPE_CHECKING:
     import pandas as pd

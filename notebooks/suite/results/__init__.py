@@ -1,12 +1,12 @@
-"""Published numbers, the claims ledger, figures' style and the reports: where every number of the suite gets its label.
+"""Where every number of the suite gets its label: claims and verdicts, tables, figures' style, the reports.
 
-`Results` is what a notebook writes through; `published` reads the paper's tables. pandas and matplotlib load on use.
+`Results` is what a notebook writes through.
 """
 
 from __future__ import annotations
 
-from suite.published import published
-from suite.results.claims import Claim, Evidence, Verdict, judge
+from suite.results.claims import Claim
 from suite.results.results import Results
+from suite.results.verdicts import Evidence, Verdict, judge
 
-__all__ = ["Claim", "Evidence", "Results", "Verdict", "judge", "published"]
+__all__ = ["Claim", "Evidence", "Results", "Verdict", "judge"]

@@ -89,7 +89,16 @@ def mark_paper(ax: Axes, value: float, *, at: Any = None, axis: str = "y", label
         raise ValueError(f"axis is {axis!r}; choose 'x' or 'y'")
     if at is not None:
         place = (at, value) if axis == "y" else (value, at)
-        return ax.plot(*([part] for part in place), linestyle="none", marker="D", markersize=8, markeredgewidth=1.6,
-                       markerfacecolor="none", markeredgecolor=BLACK, label=label, zorder=5)[0]
+        return ax.plot(
+            *([part] for part in place),
+            linestyle="none",
+            marker="D",
+            markersize=8,
+            markeredgewidth=1.6,
+            markerfacecolor="none",
+            markeredgecolor=BLACK,
+            label=label,
+            zorder=5,
+        )[0]
     draw = ax.axhline if axis == "y" else ax.axvline
     return draw(value, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.3, label=label, zorder=4)

@@ -14,23 +14,12 @@ import io
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from IPython import get_ipython
 
 from suite.profiles import DATA_VARIABLE, PUBLISHED, RECORDED, data_dir
-
-if TYPE_CHECKING:
-    from suite.results.results import Results
-
-
-def lacking(profile: str) -> str:
-    """What a notebook on recorded LLMs misses under this profile; empty where it misses nothing.
-
-    A `TRINITY_DATA` that is set, but to no folder, is a mistake and no lack: `data_dir` refuses it.
-    """
-    unset = f"{DATA_VARIABLE} is not set" if not os.environ.get(DATA_VARIABLE) else ""
-    if profile == RECORDED:
-        return unset
-    return f"the profile is {profile}, not {RECORDED}" + (f", and {unset}" if unset else "")
+from suite.results import Results
 
 
 def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path | None:
@@ -38,16 +27,14 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
 
     `claims`: what `results.claim` takes of each claim that this notebook would judge, without `ours` (`id`,
     `statement`, `source`; where they are known `paper`, `unit`, `relation`). Call it last in its cell, the rest
-    of which runs on in any case. RecordedError where `TRINITY_DATA` names no folder.
+    of which runs on in any case. RecordedError where `TRINITY_DATA` is set, but names no folder.
     """
     gate = _gate()
-    if gate is not None:
-        gate.closed = False
     missing = lacking(results.profile)
+    gate.closed = bool(missing)
     if not missing:
         return data_dir()
-    number = results.notebook[:2]
-    command = f"{DATA_VARIABLE}=FOLDER ./run_all.sh --profile {RECORDED} --only {number}"
+    command = f"{DATA_VARIABLE}=FOLDER ./run_all.sh --profile {RECORDED} --only {results.notebook[:2]}"
     for claim in claims:
         known = {"paper": None, "evidence": RECORDED, **claim}
         results.claim(**{**known, "ours": None, "note": f"needs recorded LLMs: {command}"})
@@ -57,9 +44,14 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
         f"Not run: {missing}. This notebook reads recorded LLMs' answers ({command}), published at {PUBLISHED}. "
         "The text below speaks of the committed run."
     )
-    if gate is not None:
-        gate.closed = True
     return None
+
+
+def lacking(profile: str) -> str:
+    """What a notebook on recorded LLMs misses under this profile; empty where it misses nothing."""
+    missing = [] if profile == RECORDED else [f"the profile is {profile}, not {RECORDED}"]
+    missing += [] if os.environ.get(DATA_VARIABLE) else [f"{DATA_VARIABLE} is not set"]
+    return ", and ".join(missing)
 
 
 class _Gate(ast.NodeTransformer):
@@ -81,16 +73,12 @@ def _begins_anew(cell: ast.Module) -> bool:
     return sets or any(name.id == "open_recorded" for name in names) or DATA_VARIABLE in ast.dump(cell)
 
 
-def _gate() -> _Gate | None:
-    """This kernel's gate; None outside a notebook."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
+def _gate() -> _Gate:
+    """This kernel's gate; outside a notebook one that nothing passes."""
     shell = get_ipython()
-    if shell is None:
-        return None
-    found = [transformer for transformer in shell.ast_transformers if type(transformer).__name__ == _Gate.__name__]
+    gates = shell.ast_transformers if shell else []
+    found = [gate for gate in gates if isinstance(gate, _Gate)]
     if not found:
-        shell.ast_transformers.append(_Gate())
-    return (found or shell.ast_transformers)[-1]
+        found = [_Gate()]
+        gates += found
+    return found[0]
