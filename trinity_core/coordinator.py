@@ -4,21 +4,21 @@ theta = [SVF offsets, head], the head's part row-major; the offsets say how the 
 head turns its hidden state into logits, and `heads.decide` draws agent and role.
 
 A theta means something only with the encoder, the text format, the token read, the head and the order of the agents
-that it was made with. `Coordinator` keeps them together, in a safetensors file with a JSON beside it, and refuses any
-other encoder or pool by name. `load_released` reads the vector that the authors published.
+that it was made with. `Coordinator` keeps them together, in one safetensors file, and refuses any other encoder or pool
+by name. `load_released` reads the vector that the authors published.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from trinity_core.checks import candidates_of
 from trinity_core.heads import Head, make_head
 from trinity_core.paths import write_atomic
 
@@ -36,6 +36,16 @@ RELEASED_AGENTS = (
     "Qwen3-32B (reasoning)",
     "Qwen3-32B (direct)",
 )
+
+# What a hidden state depends on, and what to do where it differs. The fingerprint covers all, and the weights.
+REMEDIES = {
+    "name": "",  # says which one it was: other weights differ in the fingerprint
+    "d": "load the encoder that it was trained with",
+    "input_format": "load the encoder with that input_format",
+    "position": "load the encoder with that position",
+    "layer": "load the encoder with that layer",
+    "fingerprint": "use the same weights, dtype, thinking, max_tokens and transformers version, or train anew",
+}
 
 
 class Policy(Protocol):
@@ -68,8 +78,8 @@ class HeadPolicy:
 
         One state a product, so that a logit does not depend on the batch around it.
         """
-        _check_candidates(candidates, len(self.thetas))
-        return self.head.logits(self.thetas[candidates], np.asarray(states, dtype=np.float64)[:, None])[:, 0]
+        thetas = self.thetas[candidates_of(candidates, len(self.thetas))]
+        return self.head.logits(thetas, np.asarray(states, dtype=np.float64)[:, None])[:, 0]
 
 
 class SvfPolicy(HeadPolicy):
@@ -90,28 +100,14 @@ class SvfPolicy(HeadPolicy):
         return self.svf.states(self.offsets, candidates, texts)
 
 
-@dataclass(frozen=True)
-class EncoderSettings:
-    """What a hidden state depends on. `fingerprint` covers all of it, and the weights; the others name differences."""
-
-    name: str
-    d: int
-    input_format: str
-    position: str
-    layer: int
-    fingerprint: str
-
-    @classmethod
-    def of(cls, encoder: Encoder) -> EncoderSettings:
-        """The settings of an encoder."""
-        return cls(**{setting.name: getattr(encoder, setting.name) for setting in fields(cls)})
-
-
 @dataclass(frozen=True, eq=False)
 class Coordinator:
-    """A trained theta (n,), float64, with all that it belongs to. `svf`: the rule's name (see `svf`), or None."""
+    """A trained theta (n,), float64, with all that it belongs to.
 
-    encoder: EncoderSettings
+    `encoder`: the encoder's `REMEDIES`, by name. `svf`: the rule's name (see `svf`), or None.
+    """
+
+    encoder: Mapping[str, Any]
     agents: tuple[str, ...]
     head: str
     theta: np.ndarray
@@ -125,11 +121,12 @@ class Coordinator:
         object.__setattr__(self, "agents", tuple(self.agents))
         if theta.ndim != 1 or not np.isfinite(theta).all():
             raise ValueError(f"theta has shape {theta.shape} or a value that is not finite; give n finite numbers")
-        size, kind = self.made_head.size, f"the {self.head} head of {len(self.agents)} agents at d = {self.encoder.d}"
-        if self.svf is None and len(theta) != size:
-            raise ValueError(f"theta has {len(theta)} numbers; {kind} needs {size}; with SVF offsets, name their rule")
-        if self.svf is not None and len(theta) <= size:
-            raise ValueError(f"theta has {len(theta)} numbers; {kind} needs {size} after the SVF offsets")
+        size = self.made_head.size
+        if len(theta) != size if self.svf is None else len(theta) <= size:
+            raise ValueError(
+                f"theta has {len(theta)} numbers; the {self.head} head of {len(self.agents)} agents at d ="
+                f" {self.encoder['d']} needs {size} after the SVF offsets, whose rule is {self.svf!r}"
+            )
 
     @classmethod
     def of(cls, task: Any, theta: np.ndarray) -> Coordinator:
@@ -145,12 +142,12 @@ class Coordinator:
         agents = tuple(agent.name for agent in task.world.pool.agents)
         settings = {"rank": task.head.rank} if task.head.name == "low-rank" else {}
         rule = task.svf.rule if task.svf else None
-        return cls(EncoderSettings.of(task.world.encoder), agents, task.head.name, theta, rule, settings)
+        return cls(_described(task.world.encoder), agents, task.head.name, theta, rule, settings)
 
     @property
     def made_head(self) -> Head:
         """The head that reads the last `size` numbers of theta."""
-        return make_head(self.head, len(self.agents), self.encoder.d, **self.head_settings)
+        return make_head(self.head, len(self.agents), self.encoder["d"], **self.head_settings)
 
     def policy(self, encoder: Encoder) -> HeadPolicy:
         """What the role loop plays. ValueError for an encoder that theta was not made with."""
@@ -163,22 +160,12 @@ class Coordinator:
 
     def check(self, encoder: Encoder, pool: Any = None) -> None:
         """ValueError naming the first setting in which the encoder, or the pool's order of agents, is another one."""
-        given = EncoderSettings.of(encoder)
-        for setting, remedy in (
-            ("d", "load the encoder that it was trained with"),
-            ("input_format", "load the encoder with that input_format"),
-            ("position", "load the encoder with that position"),
-            ("layer", "load the encoder with that layer"),
-            (
-                "fingerprint",
-                "use the same weights, dtype, thinking, max_tokens and transformers version, or train anew",
-            ),
-        ):
-            ours, theirs = getattr(self.encoder, setting), getattr(given, setting)
-            if ours != theirs:
+        given = _described(encoder)
+        for setting, remedy in REMEDIES.items():
+            if remedy and self.encoder[setting] != given[setting]:
                 raise ValueError(
-                    f"{setting}: the coordinator was made with {ours!r} (encoder {self.encoder.name!r}), but"
-                    f" {given.name!r} has {theirs!r}; {remedy}"
+                    f"{setting}: the coordinator was made with {self.encoder[setting]!r} (encoder"
+                    f" {self.encoder['name']!r}), but {given['name']!r} has {given[setting]!r}; {remedy}"
                 )
         names = self.agents if pool is None else tuple(agent.name for agent in pool.agents)
         if names != self.agents:
@@ -188,41 +175,33 @@ class Coordinator:
             )
 
     def save(self, path: Path | str) -> None:
-        """Writes `path`.safetensors (theta) and `path`.json (what it belongs to, readable)."""
+        """Writes theta and, as JSON in the file's metadata, what it belongs to, to `path` (`.safetensors`)."""
         from safetensors.numpy import save
 
-        record = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.name != "theta"}
-        record |= {"encoder": asdict(self.encoder), "head_settings": dict(self.head_settings), "theta": _digest(self)}
-        tensors, settings = _files(path)
-        write_atomic(tensors, save({"theta": self.theta}))
-        write_atomic(settings, json.dumps(record, indent=1) + "\n")
+        record = asdict(self)
+        theta = record.pop("theta")
+        write_atomic(_file(path), save({"theta": theta}, {"coordinator": json.dumps(record)}))
 
     @classmethod
     def load(cls, path: Path | str, *, encoder: Encoder, pool: Any, head: str | None = None) -> Coordinator:
         """Reads what `save` wrote, for an encoder, a pool and, where given, a head.
 
-        FileNotFoundError where one of the two files is missing; ValueError naming the file where it is damaged, or the
-        setting, both values and the remedy where something does not match.
+        FileNotFoundError where the file is missing; ValueError naming it where it is damaged, or the setting, both
+        values and the remedy where something does not match.
         """
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
+        from safetensors import SafetensorError, safe_open
 
-        tensors, settings = _files(path)
-        for file in (tensors, settings):
-            if not file.is_file():
-                raise FileNotFoundError(f"{file} is missing; a coordinator is {tensors.name} and {settings.name}")
+        file = _file(path)
         try:
-            record = json.loads(settings.read_text(encoding="utf-8"))
-            digest = record.pop("theta")
-            made = EncoderSettings(**record.pop("encoder"))
-            found = cls(**record, encoder=made, theta=load(tensors.read_bytes())["theta"])
-        except (ValueError, TypeError, KeyError, AttributeError, SafetensorError) as error:
-            raise ValueError(f"{settings} or {tensors.name} is damaged ({error}); save the coordinator again") from None
-        if digest != _digest(found):
-            raise ValueError(f"{settings} does not belong to {tensors.name}; save the coordinator again")
-        found.check(encoder, pool)
+            with safe_open(file, framework="np") as stored:
+                found = cls(**json.loads(stored.metadata()["coordinator"]), theta=stored.get_tensor("theta"))
+                found.check(encoder, pool)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{file} is missing; name a file that `Coordinator.save` wrote") from None
+        except (TypeError, KeyError, SafetensorError, json.JSONDecodeError) as error:
+            raise ValueError(f"{file} is damaged ({error!r}); save the coordinator again") from None
         if head not in (None, found.head):
-            raise ValueError(f"head: {settings} holds the head {found.head!r}, not {head!r}; ask for that head")
+            raise ValueError(f"head: {file} holds the head {found.head!r}, not {head!r}; ask for that head")
         return found
 
 
@@ -252,21 +231,13 @@ def load_released(
             f"{path} holds {len(vector)} numbers; {encoder.name!r} needs {offsets} offsets + {head.size} head weights ="
             f" {offsets + head.size}; load the encoder that the vector was made for"
         )
-    return Coordinator(EncoderSettings.of(encoder), tuple(agents), "linear", vector, "released")
+    return Coordinator(_described(encoder), tuple(agents), "linear", vector, "released")
 
 
-def _check_candidates(candidates: np.ndarray, count: int) -> None:
-    if len(candidates) and not 0 <= min(candidates) <= max(candidates) < count:
-        raise ValueError(
-            f"candidates {min(candidates)} to {max(candidates)} asked of a population of {count}; give 0 to {count - 1}"
-        )
+def _described(encoder: Encoder) -> dict[str, Any]:
+    return {setting: getattr(encoder, setting) for setting in REMEDIES}
 
 
-def _files(path: Path | str) -> tuple[Path, Path]:
+def _file(path: Path | str) -> Path:
     path = Path(path)
-    stem = path.name.removesuffix(".safetensors").removesuffix(".json")
-    return path.with_name(stem + ".safetensors"), path.with_name(stem + ".json")
-
-
-def _digest(coordinator: Coordinator) -> str:
-    return hashlib.sha256(coordinator.theta.tobytes()).hexdigest()
+    return path.with_name(path.name.removesuffix(".safetensors") + ".safetensors")

@@ -7,7 +7,10 @@ for recently encoded transcripts (about 46 KB a token for SmolLM2-135M in float3
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 STORE_BYTES = 1 << 30
 
@@ -42,6 +45,18 @@ class PrefixStore:
         self._bytes += states.nbytes
         while self._bytes > STORE_BYTES and len(self._prefixes) > 1:
             self._bytes -= self._prefixes.popitem(last=False)[1].states.nbytes
+
+
+def padded_batches(keys: Iterable[K], tokens: Mapping[K, int], limit: int) -> Iterator[list[K]]:
+    """Runs of `keys`, which come ordered by their number of `tokens`, at most `limit` tokens each with the padding."""
+    batch: list[K] = []
+    for key in keys:
+        if batch and max(tokens[batch[0]], tokens[key]) * (len(batch) + 1) > limit:
+            yield batch
+            batch = []
+        batch.append(key)
+    if batch:
+        yield batch
 
 
 def run_model(

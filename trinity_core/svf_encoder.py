@@ -14,24 +14,26 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trinity_core.encoder import length_sorted_batches, progress
+from trinity_core.checks import candidates_of
+from trinity_core.encoder import POSITIONS
 from trinity_core.encoder_input import Text, as_messages, content_key
-from trinity_core.encoder_prefix import PrefixStore, run_model
+from trinity_core.encoder_prefix import PrefixStore, padded_batches
 from trinity_core.svf import Svf
 from trinity_core.svf_blocks import Pair, TopBlocks
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
 
-BACK = {"penultimate": 2, "last": 1}
 STORE_BYTES = 1 << 30  # of block inputs: about 2.3 KB a token for SmolLM2, some 450,000 tokens
 CHUNK_TOKENS = 2048  # padded tokens of one matrix product: more gains nothing on two cores and costs memory
+
+Key = tuple[bytes, bytes]  # (candidate's offsets, text), hashed
 
 
 class BlockInput:
@@ -55,7 +57,7 @@ class SvfEncoder:
     """
 
     def __init__(self, encoder: Encoder, rule: str = "layer") -> None:
-        if encoder.position not in BACK or encoder.layer != encoder.n_layers:
+        if POSITIONS[encoder.position] is None or encoder.layer != encoder.n_layers:
             raise ValueError(
                 f"SVF reads the penultimate or last token of the last layer, but the encoder has position "
                 f"{encoder.position!r} and layer {encoder.layer} of {encoder.n_layers}; load it with "
@@ -80,14 +82,9 @@ class SvfEncoder:
         computed once. ValueError where the shapes disagree or the offsets are refused (see `Svf.singular_values`).
         """
         deltas = np.ascontiguousarray(deltas, dtype=np.float64)
-        candidates = np.asarray(candidates, dtype=np.int64)
+        candidates = candidates_of(candidates, len(deltas))
         if candidates.shape != (len(texts),):
             raise ValueError(f"candidates have shape {candidates.shape} for {len(texts)} texts; give one a text")
-        if len(candidates) and not 0 <= candidates.min() <= candidates.max() < len(deltas):
-            raise ValueError(
-                f"candidates {candidates.min()} to {candidates.max()} asked of a population of {len(deltas)};"
-                f" give 0 to {len(deltas) - 1}"
-            )
         values = self.svf.singular_values(deltas)
         messages = [as_messages(text, number) for number, text in enumerate(texts)]
         keys = [content_key(message) for message in messages]
@@ -95,11 +92,11 @@ class SvfEncoder:
         names = [hashlib.blake2b(delta.tobytes(), digest_size=16).digest() for delta in deltas]
         wanted = [(names[candidate], key) for candidate, key in zip(candidates, keys, strict=True)]
         pairs = dict(zip(wanted, candidates.tolist(), strict=True))
-        distinct = dict(zip(keys, messages, strict=True))
         population = b"".join(names)
-        with self.encoder._lock:
+        with self.encoder.lock:
             if population != self._population:  # a new generation: what belongs to the last one is never asked again
                 self._population, self._pairs = population, PrefixStore()
+            distinct = dict(zip(keys, messages, strict=True))
             if self.rule == "released":
                 found = self._by_full_passes(deltas, pairs, distinct)
             else:
@@ -112,8 +109,8 @@ class SvfEncoder:
         return out
 
     def _by_top_blocks(
-        self, values: dict[str, np.ndarray], pairs: dict[tuple[bytes, bytes], int], texts: dict[bytes, list]
-    ) -> dict[tuple[bytes, bytes], np.ndarray]:
+        self, values: dict[str, np.ndarray], pairs: dict[Key, int], texts: dict[bytes, list]
+    ) -> dict[Key, np.ndarray]:
         """The rule `layer`: pair -> state, through the kept inputs and the last two blocks."""
         import torch
 
@@ -124,12 +121,13 @@ class SvfEncoder:
         }
         inputs = self._block_inputs(texts)
         # Tokens past the one that is read have no say in it.
-        ids = {key: found.ids[: len(found.ids) - BACK[self.encoder.position] + 1] for key, found in inputs.items()}
+        ids = {key: found.ids[: len(found.ids) - POSITIONS[self.encoder.position] + 1] for key, found in inputs.items()}
         parents = {key: content_key(messages[:-1]) for key, messages in texts.items()}
         begun = {pair: self._pairs.find(pair[0] + parents[pair[1]], ids[pair[1]]) for pair in pairs}
         new = {pair: len(ids[pair[1]]) - (len(begun[pair].ids) if begun[pair] else 0) for pair in pairs}
-        found: dict[tuple[bytes, bytes], np.ndarray] = {}
-        for chunk in _chunks(sorted(pairs, key=lambda pair: (new[pair], len(ids[pair[1]]), pair[1])), new):
+        found: dict[Key, np.ndarray] = {}
+        shortest_first = sorted(pairs, key=lambda pair: (new[pair], len(ids[pair[1]]), pair[1]))
+        for chunk in padded_batches(shortest_first, new, CHUNK_TOKENS):
             row_of = {key: row for row, key in enumerate(dict.fromkeys(key for _, key in chunk))}
             rows = torch.zeros((len(row_of), max(len(ids[key]) for key in row_of), self.encoder.d))
             for key, row in row_of.items():
@@ -147,32 +145,18 @@ class SvfEncoder:
 
     def _block_inputs(self, texts: dict[bytes, list]) -> dict[bytes, BlockInput]:
         """The input of the adapted block for every text, made where it is not kept yet."""
-        missing = {key: messages for key, messages in texts.items() if key not in self._inputs}
-        ids = {key: self._token_ids(messages) for key, messages in missing.items()}
-        store, parents, begun = self.encoder._prefixes, {}, {}
-        for key, messages in missing.items():
-            parent = content_key(messages[:-1])
-            prefix = store.find(parent, ids[key]) if parent in self._inputs else None
-            if prefix is not None:
-                parents[key], begun[key] = self._inputs[parent], prefix
-        new = {key: len(tokens) - (len(begun[key].ids) if key in begun else 0) for key, tokens in ids.items()}
+        encoder = self.encoder
         made = {key: self._inputs[key] for key in texts if key in self._inputs}
-        with progress(sum(new.values()), f"encoding with {self.encoder.name}") as bar:
-            for group in (begun, [key for key in new if key not in begun]):
-                for batch in length_sorted_batches({key: new[key] for key in group}):
-                    fresh = [ids[key][-new[key] :] for key in batch]
-                    prefixes = [begun[key] for key in batch if key in begun]
-                    # A longer transcript begins with a shorter one in the raw format alone.
-                    keep = self.encoder.input_format == "raw"
-                    output, kept = run_model(self.encoder.model, fresh, prefixes, all_layers=True, keep=keep)
-                    for key, states in zip(batch, kept, strict=False):
-                        store.put(key, ids[key], states)
-                    for key, rows in zip(batch, output.hidden_states[self.svf.layer], strict=True):
-                        made[key] = BlockInput(ids[key], rows[: new[key]].float().clone(), parents.get(key))
-                        self._bytes += made[key].fresh.nbytes
-                    spent = sum(map(len, fresh))
-                    self.encoder.stats.tokens_encoded += spent
-                    bar.update(spent)
+        ids = {key: encoder.token_ids(messages) for key, messages in texts.items() if key not in made}
+        parents = {key: content_key(texts[key][:-1]) for key in ids}
+        begun = {key: encoder.prefixes.find(parents[key], ids[key]) for key in ids if parents[key] in self._inputs}
+        parent_of = {key: self._inputs[parents[key]] for key, prefix in begun.items() if prefix}
+        # A longer transcript begins with a shorter one in the raw format alone.
+        keep = encoder.input_format == "raw"
+        for batch, fresh, output in encoder.forward_passes(ids, begun, all_layers=True, keep=keep):
+            for key, new, rows in zip(batch, fresh, output.hidden_states[self.svf.layer], strict=True):
+                made[key] = BlockInput(ids[key], rows[: len(new)].float().clone(), parent_of.get(key))
+                self._bytes += made[key].fresh.nbytes
         for key, found in made.items():
             self._inputs[key] = found
             self._inputs.move_to_end(key)
@@ -181,42 +165,22 @@ class SvfEncoder:
         return made
 
     def _by_full_passes(
-        self, deltas: np.ndarray, pairs: dict[tuple[bytes, bytes], int], texts: dict[bytes, list]
-    ) -> dict[tuple[bytes, bytes], np.ndarray]:
+        self, deltas: np.ndarray, pairs: dict[Key, int], texts: dict[bytes, list]
+    ) -> dict[Key, np.ndarray]:
         """The rule `released`: pair -> state, a forward pass of the whole model with each candidate's weights."""
         from torch.func import functional_call
 
         encoder = self.encoder
-        ids = {key: self._token_ids(messages) for key, messages in texts.items()}
-        found: dict[tuple[bytes, bytes], np.ndarray] = {}
+        ids = {key: encoder.token_ids(messages) for key, messages in texts.items()}
+        found: dict[Key, np.ndarray] = {}
         for name, candidate in {name: candidate for (name, _), candidate in pairs.items()}.items():
             weights = self.svf.weights(deltas[candidate])
 
             def adapted(weights: dict[str, Any] = weights, **arguments: Any) -> Any:
                 return functional_call(encoder.model, weights, (), arguments)
 
-            for batch in length_sorted_batches({key: len(ids[key]) for one, key in pairs if one == name}):
-                tokens = [ids[key] for key in batch]
-                output, _ = run_model(adapted, tokens, [], all_layers=False, keep=False)
-                states = encoder._read(output, tokens, (encoder.n_layers,), (encoder.position,))[:, 0, 0]
+            own = {key: ids[key] for one, key in pairs if one == name}
+            for batch, tokens, output in encoder.forward_passes(own, {}, all_layers=False, keep=False, model=adapted):
+                states = encoder.read(output, tokens, (encoder.n_layers,), (encoder.position,))[:, 0, 0]
                 found.update(zip([(name, key) for key in batch], states, strict=True))
-                encoder.stats.tokens_encoded += sum(map(len, tokens))
         return found
-
-    def _token_ids(self, messages: list) -> list[int]:
-        ids = self.encoder.token_ids(messages)
-        if len(ids) < 2:
-            raise ValueError(f"the text {messages!r} has fewer than 2 tokens; the penultimate token needs 2")
-        return ids
-
-
-def _chunks(pairs: Sequence[tuple[bytes, bytes]], new: dict[tuple[bytes, bytes], int]) -> Iterator[list]:
-    """Runs of pairs, given by growing number of new tokens, at most `CHUNK_TOKENS` padded."""
-    chunk: list[tuple[bytes, bytes]] = []
-    for pair in pairs:
-        if chunk and new[pair] * (len(chunk) + 1) > CHUNK_TOKENS:
-            yield chunk
-            chunk = []
-        chunk.append(pair)
-    if chunk:
-        yield chunk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,7 +17,6 @@ from suite.pools.config import POOLS
 from trinity_core.coordinator import (
     RELEASED_AGENTS,
     Coordinator,
-    EncoderSettings,
     HeadPolicy,
     SvfPolicy,
     load_released,
@@ -111,11 +111,8 @@ def test_svf_policy_reads_each_candidates_own_states(encoder):
 def test_saved_and_loaded_is_the_same(tmp_path, encoder, head, settings, rule):
     made = coordinator(encoder, head, SvfEncoder(encoder, rule) if rule else None, **settings)
     made.save(tmp_path / "seed.1" / "coordinator")
-    assert sorted(file.name for file in (tmp_path / "seed.1").iterdir()) == [
-        "coordinator.json",
-        "coordinator.safetensors",
-    ]
-    for name in ("coordinator", "coordinator.json", "coordinator.safetensors"):
+    assert [file.name for file in (tmp_path / "seed.1").iterdir()] == ["coordinator.safetensors"]
+    for name in ("coordinator", "coordinator.safetensors"):
         found = Coordinator.load(tmp_path / "seed.1" / name, encoder=encoder, pool=POOL, head=head)
         assert found.theta.tobytes() == made.theta.tobytes() and found.theta.dtype == np.float64
         assert replace(found, theta=made.theta).__dict__ | {"theta": 0} == made.__dict__ | {"theta": 0}
@@ -158,52 +155,51 @@ def test_another_encoder_pool_or_head_is_refused_by_name(tmp_path, encoder, fold
             ValueError, match=f"pool order: .*first, second, third, but the pool has {', '.join(names)}; load"
         ):
             load(pool=pool_of(*names))
-    with pytest.raises(ValueError, match=r"^head: .*c.json holds the head 'linear', not 'sparse'; ask for that head"):
+    with pytest.raises(
+        ValueError, match=r"^head: .*c.safetensors holds the head 'linear', not 'sparse'; ask for that head"
+    ):
         load(head="sparse")
     with pytest.raises(ValueError, match=r"^position: "):
         load().policy(load_encoder(folder, cache=False, position="last"))
 
 
 def test_damaged_files_are_refused_by_name(tmp_path, encoder):
-    made = coordinator(encoder)
-    made.save(tmp_path / "c")
-    tensors, settings = tmp_path / "c.safetensors", tmp_path / "c.json"
-    whole, record = tensors.read_bytes(), json.loads(settings.read_text())
+    from safetensors.numpy import save_file
+
+    made, file = coordinator(encoder), tmp_path / "c.safetensors"
+    made.save(file)
+    whole, record = file.read_bytes(), {"encoder": dict(made.encoder), "agents": made.agents, "head": "linear"}
 
     def refused(message: str) -> None:
-        with pytest.raises((ValueError, FileNotFoundError), match=message):
+        with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
             Coordinator.load(tmp_path / "c", encoder=encoder, pool=POOL)
 
-    for changes in (
-        {"agents": ["first", "second"]},
-        {"head": "round"},
-        {"head": "sparse"},
-        {"more": 1},
-        {"encoder": 3},
+    for changes, message in (
+        ({"agents": ["first", "second"]}, "needs 240"),
+        ({"head": "round"}, "unknown head 'round'"),
+        ({"head": "sparse"}, "the sparse head of 3 agents"),
+        ({"more": 1}, "c.safetensors is damaged"),
+        ({"encoder": 3}, "c.safetensors is damaged"),
+        ({"encoder": {"d": 48}}, "c.safetensors is damaged"),
     ):
-        settings.write_text(json.dumps(record | changes))
-        refused("c.json or c.safetensors is damaged")
-    for text in ("", "[1]", json.dumps({key: value for key, value in record.items() if key != "theta"})):
-        settings.write_text(text)
-        refused("c.json or c.safetensors is damaged")
-    settings.write_text(json.dumps(record))
-    tensors.write_bytes(whole[:100])
-    refused("c.json or c.safetensors is damaged")
-    replace(made, theta=made.theta + 1).save(tmp_path / "other")
-    tensors.write_bytes((tmp_path / "other.safetensors").read_bytes())
-    refused("c.json does not belong to c.safetensors")
-    tensors.unlink()
-    refused("c.safetensors is missing; a coordinator is c.safetensors and c.json")
+        save_file({"theta": made.theta}, file, {"coordinator": json.dumps(record | changes)})
+        refused(message)
+    for metadata in (None, {"coordinator": "{"}, {"coordinator": "[1]"}):
+        save_file({"theta": made.theta}, file, metadata)
+        refused("c.safetensors is damaged")
+    for content in (whole[:100], whole[:-8], b""):
+        file.write_bytes(content)
+        refused("c.safetensors is damaged")
+    file.unlink()
+    refused("c.safetensors is missing; name a file that `Coordinator.save` wrote")
 
 
 def test_theta_must_fit_the_head_and_be_finite(encoder):
-    settings = EncoderSettings.of(encoder)
-    with pytest.raises(
-        ValueError, match="theta has 300 numbers; the linear head of 3 agents at d = 48 needs 288; with SVF"
-    ):
-        Coordinator(settings, ("a", "b", "c"), "linear", np.zeros(300))
-    with pytest.raises(ValueError, match="needs 288 after the SVF offsets"):
-        Coordinator(settings, ("a", "b", "c"), "linear", np.zeros(288), "layer")
+    settings = coordinator(encoder).encoder
+    for theta, rule in ((np.zeros(300), None), (np.zeros(288), "layer")):
+        message = f"theta has {len(theta)} numbers; the linear head of 3 agents at d = 48 needs 288 .* rule is {rule!r}"
+        with pytest.raises(ValueError, match=message):
+            Coordinator(settings, ("a", "b", "c"), "linear", theta, rule)
     with pytest.raises(ValueError, match="not finite"):
         Coordinator(settings, ("a", "b", "c"), "linear", np.full(288, np.nan))
     wrong = Coordinator(settings, ("a", "b", "c"), "linear", np.zeros(300), "layer")  # 12 offsets: found by the model

@@ -1,6 +1,6 @@
 """Learn to coordinate the simulated pool by one method; killed and started again, it goes on.
 
-Writes log.jsonl (a line an iteration), history.csv, coordinator.safetensors with coordinator.json, and result.json.
+Writes log.jsonl (a line an iteration), history.csv, coordinator.safetensors and result.json.
 """
 
 from __future__ import annotations
