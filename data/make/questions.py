@@ -1,6 +1,6 @@
 """Builds the question files, byte for byte.
 
-    python data/make/questions.py --build    writes data/questions/<family>.jsonl (templates, knowledge bank)
+    python data/make/questions.py --build    writes data/questions/<family>.jsonl (templates, authored banks)
     python data/make/questions.py --check    compares them with a fresh build, names a difference
 """
 
@@ -17,10 +17,10 @@ import code_templates
 import gpqa
 import knowledge
 import math_templates
+import mtbench
 import reasoning_templates
 
 from suite.console import run_command
-from suite.questions import mtbench
 from suite.questions.files import SPLITS, WRITTEN, question_file, read_questions
 from trinity_core import paths
 
@@ -55,9 +55,7 @@ def differences(family: str) -> Iterator[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m suite.questions.files", description="Build or check the questions."
-    )
+    parser = argparse.ArgumentParser(prog="python data/make/questions.py", description="Build or check the questions.")
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--build", action="store_true", help="write data/questions/<family>.jsonl")
     action.add_argument("--check", action="store_true", help="compare them with a fresh build")
@@ -67,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.build:
             paths.write_atomic(path, build_family(family))
         elif difference := next(differences(family), None):
-            print(f"{difference}\nrebuild with: python -m suite.questions.files --build", file=sys.stderr)
+            print(f"{difference}\nrebuild with: python data/make/questions.py --build", file=sys.stderr)
             return 1
         print(f"{path.name}: {len(read_questions(path))} questions{'' if options.build else ', as built'}")
     return 0

@@ -1,22 +1,19 @@
-"""The question sets: reading them, and rebuilding them byte for byte.
+"""The question sets of `data/questions`: one JSON object a line holds the fields of `types.Question`.
 
-    python -m suite.questions.files --build    writes data/questions/<family>.jsonl (templates, knowledge bank)
-    python -m suite.questions.files --check    compares them with a fresh build, names a difference
-
-One JSON object a line holds the fields of `types.Question`. The files are committed, so that a reader can look at them
-and every machine reads the same questions; the loader trusts nothing in them.
+The files are committed, so that a reader can look at them and every machine reads the same questions. `data/make` built
+them (`python data/make/questions.py --check` builds them again and compares); the loader trusts nothing in them.
 """
 
 from __future__ import annotations
 
-import json
-import numbers
 import re
-from dataclasses import fields
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from trinity_core import paths
-from trinity_core.types import Question, Split
+from trinity_core.types import AnswerKind, DataError, Family, Question, Split
 
 SPLITS: tuple[Split, ...] = ("train", "test")
 FAMILIES = ("math", "knowledge", "reasoning", "code")
@@ -27,8 +24,90 @@ KINDS = {"math": "math", "knowledge": "choice", "reasoning": "text", "code": "co
     "gpqa": "choice",
     "mtbench": "judge",
 }
-NEEDED_META = {"choice": ("subject", "options"), "code": ("entry_point", "tests"), "judge": ("category", "turns")}
 LETTERS = "ABCD"
+
+
+def _written(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it must be text that is not empty")
+    return text
+
+
+def _different(options: list[str]) -> list[str]:
+    if len({option.strip().casefold() for option in options}) < len(options):
+        raise ValueError("they must differ")
+    return options
+
+
+Text = Annotated[str, AfterValidator(_written)]
+Options = Annotated[list[Text], Field(min_length=4, max_length=4), AfterValidator(_different)]
+Turns = Annotated[list[Text], Field(min_length=2, max_length=2)]
+
+
+class Strict(BaseModel):
+    """Exact types, no other fields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Meta(BaseModel):
+    """What a question's `meta` holds at least."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Templated(_Meta):
+    template: Text
+
+
+class _Choice(_Meta):
+    subject: Text
+    options: Options
+
+
+class _Code(_Meta):
+    entry_point: Text
+    tests: Annotated[list[Any], Field(min_length=1)]
+
+
+class _Judged(_Meta):
+    category: Text
+    turns: Turns
+
+
+METAS = {"math": _Templated, "text": _Templated, "choice": _Choice, "code": _Code, "judge": _Judged}
+
+
+class _Line(Strict):
+    id: str
+    family: Family
+    split: Split
+    text: Text
+    bare: Text
+    phrasing: NonNegativeInt
+    kind: AnswerKind
+    reference: Text
+    meta: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> _Line:
+        if self.kind != KINDS.get(self.family):
+            raise ValueError(f"kind is {self.kind!r}; {self.family} has {KINDS.get(self.family)!r}")
+        if not re.fullmatch(f"{self.family}-{self.split}-[0-9]{{3}}", self.id):
+            raise ValueError(f"id {self.id!r} is not like {self.family}-{self.split}-000")
+        if self.bare not in self.text:
+            raise ValueError(f"the text does not hold the bare question {self.bare!r}")
+        if self.kind == "choice" and self.reference not in tuple(LETTERS):
+            raise ValueError(f"reference {self.reference!r} is not one of the letters {', '.join(LETTERS)}")
+        return self
+
+
+def faults(error: ValidationError) -> str:
+    """The first fault that pydantic found: field, value, what is needed."""
+    fault = error.errors(include_url=False)[0]
+    name = ".".join(map(str, fault["loc"]))
+    shown = "" if fault["type"] == "missing" or not name else f" is {fault['input']!r:.200}"
+    return ": ".join(filter(None, (name + shown, fault["msg"].removeprefix("Value error, "))))
 
 
 def question_file(family: str) -> Path:
@@ -48,10 +127,8 @@ def load_questions(
         raise ValueError(f"unknown family {family!r}; choose one of {', '.join(FAMILIES)}")
     if split is not None and split not in SPLITS:
         raise ValueError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
-    if per_family is not None and (isinstance(per_family, bool) or not isinstance(per_family, numbers.Integral)):
-        raise ValueError(f"per_family is {per_family!r}; give a whole number (or None for all)")
-    if per_family is not None and per_family < 1:
-        raise ValueError(f"per_family is {per_family}; it must be at least 1 (or None for all)")
+    if per_family is not None and (type(per_family) is not int or per_family < 1):
+        raise ValueError(f"per_family is {per_family!r}; give a whole number of at least 1 (or None for all)")
     chosen = []
     for name in [family] if family else FAMILIES:
         questions = read_questions(question_file(name))
@@ -61,76 +138,24 @@ def load_questions(
 
 
 def read_questions(path: Path) -> list[Question]:
-    """All questions of one file, whose name is the family's. ValueError names file, line, fault and value."""
+    """All questions of one file, whose name is the family's. DataError names file, line, fault and value."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"no question file {path}; rebuild it with: python -m suite.questions.files --build"
-        ) from None
+        remedy = "rebuild it with: python data/make/questions.py --build"
+        raise FileNotFoundError(f"no question file {path}; {remedy}") from None
     questions: list[Question] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-        where = f"{path}, line {number}"
-        question = _parse(line, where)
-        if question.family != path.stem:
-            raise ValueError(f"{where}: family {question.family!r} in the file of {path.stem!r}")
-        if question.id in seen:
-            raise ValueError(f"{where}: id {question.id!r} stands already on line {seen[question.id]}")
-        seen[question.id] = number
-        questions.append(question)
+        try:
+            record = _Line.model_validate_json(line)
+            METAS[record.kind].model_validate(record.meta)
+        except ValidationError as error:
+            raise DataError(f"{path}, line {number}: {faults(error)}") from None
+        if record.family != path.stem:
+            raise DataError(f"{path}, line {number}: family {record.family!r} in the file of {path.stem!r}")
+        if record.id in seen:
+            raise DataError(f"{path}, line {number}: id {record.id!r} stands already on line {seen[record.id]}")
+        seen[record.id] = number
+        questions.append(Question(**dict(record)))
     return questions
-
-
-def _parse(line: str, where: str) -> Question:
-    """One line as a Question, every field checked."""
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: not JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise ValueError(f"{where}: a question is a JSON object, not {record!r}")
-    names = [field.name for field in fields(Question)]
-    for name in names:
-        if name not in record:
-            raise ValueError(f"{where}: field {name!r} is missing")
-    for name in record:
-        if name not in names:
-            raise ValueError(f"{where}: unknown field {name!r}; the fields are {', '.join(names)}")
-    question = Question(**record)
-    if question.family not in WRITTEN:
-        raise ValueError(f"{where}: unknown family {question.family!r}; choose one of {', '.join(WRITTEN)}")
-    if question.split not in SPLITS:
-        raise ValueError(f"{where}: unknown split {question.split!r}; choose one of {', '.join(SPLITS)}")
-    if question.kind != KINDS[question.family]:
-        raise ValueError(f"{where}: kind {question.kind!r}; {question.family} has {KINDS[question.family]!r}")
-    if not isinstance(question.id, str) or not re.fullmatch(
-        f"{question.family}-{question.split}-[0-9]{{3}}", question.id
-    ):
-        raise ValueError(f"{where}: id {question.id!r} is not like {question.family}-{question.split}-000")
-    for name in ("text", "bare", "reference"):
-        value = getattr(question, name)
-        if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"{where}: {name} is {value!r}; it must be text that is not empty")
-    if question.bare not in question.text:
-        raise ValueError(f"{where}: the text does not hold the bare question {question.bare!r}")
-    if type(question.phrasing) is not int or question.phrasing < 0:
-        raise ValueError(f"{where}: phrasing is {question.phrasing!r}; it must be a whole number from 0")
-    if not isinstance(question.meta, dict):
-        raise ValueError(f"{where}: meta is {question.meta!r}; it must be an object")
-    for name in NEEDED_META.get(question.kind, ("template",)):
-        if not question.meta.get(name):
-            raise ValueError(f"{where}: meta lacks {name!r}")
-    if question.kind == "judge":
-        turns = question.meta["turns"]
-        if not isinstance(turns, list) or len(turns) != 2 or not all(isinstance(t, str) and t.strip() for t in turns):
-            raise ValueError(f"{where}: turns are {turns!r}; two texts are needed")
-    if question.kind == "choice":
-        options = question.meta["options"]
-        if not isinstance(options, list) or len(set(map(str, options))) != 4 or len(options) != 4:
-            raise ValueError(f"{where}: options are {options!r}; four different strings are needed")
-        if question.reference not in tuple(LETTERS):
-            raise ValueError(
-                f"{where}: reference {question.reference!r} is not one of the letters {', '.join(LETTERS)}"
-            )
-    return question

