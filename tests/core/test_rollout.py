@@ -18,7 +18,6 @@ from suite.stats.rollouts import rollouts_table, turns_table
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import uniforms
 from trinity_core.heads import LinearHead
-from trinity_core.paths import ROOT
 from trinity_core.pool import Agent, BudgetExceeded
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
 from trinity_core.types import ROLES, Message, Question

@@ -27,7 +27,7 @@ from trinity_core.paths import ROOT
 from trinity_core.rollout import LoopSettings
 from trinity_core.training import METHODS, Task, Whitening, train
 from trinity_core.training.learners import Adam, RandomSearch, Reinforce, SepCmaEs
-from trinity_core.training.log import LogError, TrainingLog, pack, unpack
+from trinity_core.training.log import LogError, TrainingLog
 from trinity_core.training.sft import Sft, label_cost, oracle_labels
 from trinity_core.training.train import TrainingError
 from trinity_core.types import Message
@@ -183,11 +183,6 @@ def test_one_training_at_a_time_writes_a_log(task, tmp_path):
     TrainingLog(tmp_path / "log.jsonl", {"seed": 1}).close()
 
 
-def test_packed_numbers_come_back_bit_for_bit():
-    values = np.array([0.1, -0.0, 1e-308, np.pi])
-    assert unpack(pack(values)).tobytes() == values.tobytes()
-
-
 # case 18: a NaN is never ranked
 
 
@@ -262,7 +257,7 @@ def test_a_candidate_whose_rollouts_all_failed_is_played_again(task):
 def test_where_nothing_but_failures_come_the_training_stops_with_its_log_whole(task, tmp_path):
     broken, whole = replace(task, world=Losing(task.world, lambda number: number >= 64)), task
     settings, log = SepCmaEs(population=4, rollouts=8), tmp_path / "log.jsonl"
-    with pytest.raises(TrainingError, match="all 16 rollouts of candidate 0 failed"):
+    with pytest.raises(TrainingError, match="all rollouts of candidate 0 failed, 8 and 8 more"):
         train("sep-cma-es", broken, 200, 1, settings=settings, log=log)
     assert len(log.read_text().splitlines()) == 3
     resumed = train("sep-cma-es", whole, 200, 1, settings=settings, log=log)

@@ -8,34 +8,36 @@ generators of (seed, iteration), so a replayed learner is the same, bit for bit.
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from trinity_core.heads import agent_role_probabilities
-from trinity_core.training.log import pack, unpack
 from trinity_core.training.task import Task
 from trinity_core.world import Plays
 
 
-class Learner(Protocol):
+class Learner(ABC):
     """What `train` needs of a method."""
 
     theta: np.ndarray
+    divisible = False  # whether an iteration may be cut to fewer candidates
 
+    @abstractmethod
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
         """Candidates (lambda, n) and the rollouts that each gets."""
-        ...
 
     def tell(self, fitness: np.ndarray, plays: Plays) -> dict[str, Any]:
         """Learns from an iteration's fitness (lambda,) and rollouts; returns what `replay` needs."""
-        ...
+        self.replay(fitness, {})
+        return {}
 
+    @abstractmethod
     def replay(self, fitness: np.ndarray, told: Mapping[str, Any]) -> None:
         """Learns the same again from the log."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,11 @@ class SepCmaEs:
     mirrored: bool = False
 
     def start(self, task: Task, seed: int) -> Learner:
-        """A learner at x0: zeros, or the head's own initial weights where it cannot start from zero."""
+        """A learner at x0: SVF offsets 0, and the head's own initial weights (0 for the linear head)."""
         return _SepCmaEs(self, task, seed)
 
 
-class _SepCmaEs:
+class _SepCmaEs(Learner):
     def __init__(self, settings: SepCmaEs, task: Task, seed: int) -> None:
         import cma
 
@@ -73,7 +75,9 @@ class _SepCmaEs:
             options["popsize"] = settings.population
         if settings.mirrored:
             options |= {"CMA_mirrors": 0.4999, "CMA_mirrormethod": 0}
-        self.strategy = cma.CMAEvolutionStrategy(initial(task, seed), settings.sigma, options)
+        head = task.head.initial(np.random.default_rng([seed, 0x170]))
+        start = np.concatenate([np.zeros(task.n - len(head)), head])
+        self.strategy = cma.CMAEvolutionStrategy(start, settings.sigma, options)
         self._asked: list[np.ndarray] = []
         self._costs: list[float] = []
         # The step size follows which of the first two candidates is better, and stays where they tie: its rule reads
@@ -91,8 +95,7 @@ class _SepCmaEs:
         return np.array(self._asked), self.settings.rollouts
 
     def tell(self, fitness: np.ndarray, plays: Plays) -> dict[str, Any]:
-        self.replay(fitness, {})
-        return {"sigma": float(self.strategy.sigma)}
+        return super().tell(fitness, plays) | {"sigma": float(self.strategy.sigma)}
 
     def replay(self, fitness: np.ndarray, told: Mapping[str, Any]) -> None:
         fitness = np.asarray(fitness, np.float64)
@@ -126,7 +129,9 @@ class RandomSearch:
         return _RandomSearch(self, task, seed)
 
 
-class _RandomSearch:
+class _RandomSearch(Learner):
+    divisible = True
+
     def __init__(self, settings: RandomSearch, task: Task, seed: int) -> None:
         self.settings, self.n, self.seed = settings, task.n, seed
         self.theta, self.best = np.zeros(task.n), -np.inf
@@ -137,10 +142,6 @@ class _RandomSearch:
         bound = self.settings.bound
         self._asked = generator.uniform(-bound, bound, (self.settings.vectors, self.n))
         return self._asked, self.settings.rollouts
-
-    def tell(self, fitness: np.ndarray, plays: Plays) -> dict[str, Any]:
-        self.replay(fitness, {})
-        return {}
 
     def replay(self, fitness: np.ndarray, told: Mapping[str, Any]) -> None:
         place = int(np.argmax(fitness))  # the first of equals
@@ -163,14 +164,13 @@ class Reinforce:
 
     def start(self, task: Task, seed: int) -> Learner:
         """A learner at theta = 0. ValueError for tasks whose gradient is not that of a linear head on fixed states."""
-        if task.head.name != "linear" or task.svf is not None:
-            raise ValueError(f"REINFORCE is written for the linear head without SVF, not {task.head.name!r}")
+        task.check_linear("REINFORCE")
         if self.baseline not in ("none", "family"):
             raise ValueError(f"unknown baseline {self.baseline!r}; choose none or family")
         return _Reinforce(self, task)
 
 
-class _Reinforce:
+class _Reinforce(Learner):
     def __init__(self, settings: Reinforce, task: Task) -> None:
         self.settings, self.task = settings, task
         self.theta = np.zeros(task.n)
@@ -180,12 +180,12 @@ class _Reinforce:
         return self.theta[None], self.settings.rollouts
 
     def tell(self, fitness: np.ndarray, plays: Plays) -> dict[str, Any]:
-        told = {"gradient": pack(self.gradient(plays))}
+        told = {"gradient": self.gradient(plays).tolist()}  # JSON keeps every bit of a float
         self.replay(fitness, told)
         return told
 
     def replay(self, fitness: np.ndarray, told: Mapping[str, Any]) -> None:
-        self.theta = self.theta + self.adam.step(unpack(told["gradient"]))
+        self.theta = self.theta + self.adam.step(np.array(told["gradient"]))
 
     def gradient(self, plays: Plays) -> np.ndarray:
         """(n,): the estimate of grad J, ascending. Failed rollouts are left out."""
@@ -226,9 +226,3 @@ class Adam:
         self.second = 0.999 * self.second + 0.001 * gradient**2
         mean, scale = self.first / (1 - 0.9**self.count), self.second / (1 - 0.999**self.count)
         return self.rate * mean / (np.sqrt(scale) + 1e-8)
-
-
-def initial(task: Task, seed: int) -> np.ndarray:
-    """x0 (n,): SVF offsets 0, and the head's own initial weights (0 for the linear head)."""
-    head = task.head.initial(np.random.default_rng([seed, 0x170]))
-    return np.concatenate([np.zeros(task.n - len(head)), head])

@@ -8,9 +8,7 @@ evaluations; what the whole benchmark, and five turns with roles, would cost is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,15 +26,10 @@ class Sft:
     batch: int = 64
     epochs: int = 500
 
-    def questions(self, budget: int, n_agents: int, available: int) -> int:
-        """How many questions the budget can label."""
-        return min(available, budget // (self.seeds * n_agents))
-
 
 def label_cost(questions: int, n_agents: int = 7, seeds: int = 3, turns: int = 1, roles: int = 1) -> int:
-    """LLM calls that label `questions`: seeds * questions * L for one step; with `turns` and `roles` every further
-    turn multiplies the choices by L * roles and the last step's role is not chosen, (L^turns roles^turns) / ... as
-    A.2.1 counts them: L^(turns - 1) * roles^turns times the one step."""
+    """LLM calls that label `questions`: seeds * questions * L for one step, L^(turns - 1) * roles^turns times as many
+    for several turns with roles (A.2.1)."""
     return seeds * questions * n_agents * (n_agents ** (turns - 1) * roles**turns if turns > 1 else 1)
 
 
@@ -49,14 +42,10 @@ def oracle_labels(rewards: np.ndarray, seed: int) -> np.ndarray:
     if rewards.ndim != 3 or not np.isfinite(rewards).all():
         raise ValueError(f"rewards of shape {rewards.shape} must be (seeds, n, L) and finite")
     generator = np.random.default_rng([seed, 0x1ABE1])
-    n_agents = rewards.shape[2]
     votes = np.zeros(rewards.shape[1:])
     for one in rewards:
-        best = _draw_best(one, generator)
-        votes[np.arange(len(best)), best] += 1
-    labels = _draw_best(votes, generator)
-    assert labels.max(initial=0) < n_agents
-    return labels
+        votes[np.arange(len(votes)), _draw_best(one, generator)] += 1
+    return _draw_best(votes, generator)
 
 
 def _draw_best(scores: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -69,7 +58,7 @@ def collect(task: Task, settings: Sft, budget: int, seed: int) -> tuple[np.ndarr
     """(questions (n,), labels (n,), atomic evaluations spent) within the budget; questions in a drawn order."""
     world, n_agents = task.world, task.world.n_agents
     order = label_order(task, np.random.default_rng([seed, 0x0DE]))
-    count = settings.questions(budget, n_agents, len(order))
+    count = min(len(order), budget // (settings.seeds * n_agents))
     if count < 1:
         raise ValueError(f"a budget of {budget} labels no question; one label costs {settings.seeds * n_agents}")
     chosen = np.sort(order[:count])
@@ -105,8 +94,3 @@ def fit(features: np.ndarray, labels: np.ndarray, settings: Sft, n_agents: int, 
             score[np.arange(len(rows)), labels[rows]] += 1.0
             weights += adam.step((score.T @ features[rows]).ravel() / len(rows)).reshape(weights.shape)
     return np.concatenate([weights, np.zeros((n_roles, features.shape[1]))]).ravel()
-
-
-def told_labels(line: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, int]:
-    """What `collect` found, from the log."""
-    return np.array(line["questions"]), np.array(line["labels"]), int(line["evaluations"])

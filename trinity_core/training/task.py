@@ -12,15 +12,20 @@ every candidate, as the paper's replications do; `stratified` gives each candida
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trinity_core.world import Plays
+from trinity_core.checks import one_of
+from trinity_core.heads import Head
+from trinity_core.world import Plays, World
+
+if TYPE_CHECKING:
+    from trinity_core.svf_encoder import SvfEncoder
 
 SAMPLINGS = ("independent", "stratified", "common")
+FRESH = 10**9  # replicates from here on are for evaluation: no training reaches them
 
 
 @dataclass(frozen=True)
@@ -53,18 +58,17 @@ class Whitening:
 class Task:
     """`world` plays; `head` maps states to logits; `svf` (an `SvfEncoder`) takes the first `svf.size` numbers of theta.
 
-    `transform` maps states before the head reads them. `families` says which questions are of one kind (n_questions,).
+    `transform` maps states before the head reads them.
     """
 
-    world: Any
-    head: Any
+    world: World
+    head: Head
     sampling: str = "independent"
     transform: Callable[[np.ndarray], np.ndarray] | None = None
-    svf: Any = None
+    svf: SvfEncoder | None = None
 
     def __post_init__(self) -> None:
-        if self.sampling not in SAMPLINGS:
-            raise ValueError(f"unknown sampling {self.sampling!r}; choose one of {', '.join(SAMPLINGS)}")
+        one_of("sampling", self.sampling, SAMPLINGS)
         if (self.head.n_agents, self.head.d) != (self.world.n_agents, self.world.d):
             raise ValueError(
                 f"the head is for {self.head.n_agents} agents and d = {self.head.d}, the world has "
@@ -76,10 +80,10 @@ class Task:
         """How many numbers theta has."""
         return self.head.size + (self.svf.size if self.svf else 0)
 
-    @property
-    def mode(self) -> str:
-        """How decisions are made while learning: drawn, but for heads that decide by argmax by design (A.4)."""
-        return "argmax" if self.head.argmax else "sample"
+    def check_linear(self, method: str) -> None:
+        """ValueError where a method's gradient, of a linear head on fixed states, is not this task's."""
+        if self.head.name != "linear" or self.svf is not None:
+            raise ValueError(f"{method} is written for the linear head without SVF, not {self.head.name!r}")
 
     def cells(self, candidates: int, rollouts: int, seed: int, iteration: int, first: int) -> tuple[np.ndarray, ...]:
         """Questions and replicates, both (candidates, rollouts), of one iteration; `first`: evaluations made before.
@@ -90,37 +94,31 @@ class Task:
         generator = np.random.default_rng([seed, iteration])
         shape = (candidates, rollouts)
         replicates = first + np.arange(candidates * rollouts).reshape(shape)
-        count = len(self.world.questions)
         if self.sampling == "independent":
-            return generator.integers(0, count, shape), replicates
-        rows = 1 if self.sampling == "common" else candidates
-        questions = np.stack([self._stratified(rollouts, generator) for _ in range(rows)])
-        if self.sampling == "common":
-            replicates = np.broadcast_to(replicates[:1], shape)
-        return np.broadcast_to(questions, shape), replicates
+            return generator.integers(0, len(self.world.questions), shape), replicates
+        if self.sampling == "stratified":
+            return np.stack([self._stratified(rollouts, generator) for _ in range(candidates)]), replicates
+        return np.broadcast_to(self._stratified(rollouts, generator), shape), np.broadcast_to(replicates[:1], shape)
 
     def _stratified(self, rollouts: int, generator: np.random.Generator) -> np.ndarray:
         """(rollouts,): every family equally often, the remainder drawn; within a family without repeats if possible."""
-        share, rest = divmod(rollouts, len(self._members))
-        extra = generator.permutation(len(self._members))[:rest]
+        families = np.array([question.family for question in self.world.questions])
+        names = list(dict.fromkeys(families.tolist()))
+        share, rest = divmod(rollouts, len(names))
+        extra = generator.permutation(len(names))[:rest]
         picks = []
-        for place, members in enumerate(self._members):
-            wanted = share + (place in extra)
+        for place, name in enumerate(names):
+            members, wanted = np.flatnonzero(families == name), share + (place in extra)
             picks.append(generator.choice(members, wanted, replace=wanted > len(members)))
         return np.concatenate(picks)
 
-    @cached_property
-    def _members(self) -> list[np.ndarray]:
-        """The questions of each family, families in order of appearance."""
-        families = np.array([question.family for question in self.world.questions])
-        return [np.flatnonzero(families == name) for name in dict.fromkeys(families.tolist())]
-
     def play(self, thetas: np.ndarray, questions: np.ndarray, replicates: np.ndarray, mode: str | None = None) -> Plays:
-        """The rollouts of candidates `thetas` (lambda, n); see `SimulatedWorld.play`."""
+        """The rollouts of candidates `thetas` (lambda, n): see `World.play`. Decisions are drawn by default, but for
+        heads that decide by argmax by design (A.4)."""
         thetas = np.asarray(thetas, np.float64)
         if thetas.shape[-1] != self.n:
             raise ValueError(f"theta has {thetas.shape[-1]} numbers; this task needs {self.n}")
-        adapted = None
+        settings = {"transform": self.transform, "mode": mode or ("argmax" if self.head.argmax else "sample")}
         if self.svf:
             offsets, thetas = thetas[:, : self.svf.size], thetas[:, self.svf.size :]
 
@@ -128,15 +126,8 @@ class Task:
                 texts = [self.world.tree.transcripts[node].messages() for node in nodes]
                 return self.svf.states(offsets, candidates, texts)
 
-        return self.world.play(
-            self.head,
-            thetas,
-            questions,
-            replicates,
-            transform=self.transform,
-            adapted_states=adapted,
-            mode=mode or self.mode,
-        )
+            settings["adapted_states"] = adapted
+        return self.world.play(self.head, thetas, questions, replicates, **settings)
 
     def features(self, nodes: np.ndarray) -> np.ndarray:
         """What the head reads of nodes (batch,): (batch, d) float64."""
@@ -153,7 +144,7 @@ class Task:
 
         The draws are keyed by question and replicate, so two thetas are compared on the same ones.
         """
-        task = self if world is None else Task(world, self.head, self.sampling, self.transform, self.svf)
+        task = self if world is None else replace(self, world=world)
         count = len(task.world.questions)
         questions = np.repeat(np.arange(count), replicates)[None]
         numbers = FRESH + np.tile(np.arange(replicates), count)[None]
@@ -161,14 +152,10 @@ class Task:
 
     def describe(self) -> dict[str, Any]:
         """Everything that a training's result depends on but method, budget and seed; JSON."""
-        world = self.world
         return {
-            "world": world.describe(),
+            "world": self.world.describe(),
             "head": [self.head.name, self.head.size],
             "sampling": self.sampling,
-            "transform": None if self.transform is None else type(self.transform).__name__,
-            "svf": None if self.svf is None else [self.svf.rule, self.svf.size],
+            "transform": type(self.transform).__name__ if self.transform else None,
+            "svf": [self.svf.rule, self.svf.size] if self.svf else None,
         }
-
-
-FRESH = 10**9  # replicates from here on are for evaluation: no training reaches them
