@@ -3,95 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from suite.published import TASK_NAMES
 from suite.results import style
 from suite.results.texts import number
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+STATUS_MARKS = {  # colour, marker, size
+    "agrees": (style.BLUE, "o", 7),
+    "within rounding": (style.ORANGE, "s", 7),
+    "disagrees": (style.VERMILION, "X", 9),
+}
 
 
 def printed_minus_computed(frame: pd.DataFrame, title: str) -> Figure:
-    """One row a recomputed number (`audit.frame`): its printed minus its computed value, on a symmetric log axis."""
-    import matplotlib.pyplot as plt
-
+    """One row a recomputed number (`paper_numbers.frame`): printed minus computed, on a symmetric log axis."""
     fig, ax = plt.subplots(figsize=(7.6, 0.27 * len(frame) + 1.3))
+    allowed = f"what rounding allows (at most {number(frame['allowed'].max())})"
     rows = range(len(frame))
-    ax.barh(rows, 2 * frame["allowed"], left=-frame["allowed"], height=1.0, color="#D5EAE2", zorder=1,
-            label=f"what rounding allows (at most {number(frame['allowed'].max())})")
+    ax.barh(rows, 2 * frame["allowed"], left=-frame["allowed"], height=1.0, color="#D5EAE2", zorder=1, label=allowed)
     ax.axvline(0, color=style.GREY, linewidth=1)
-    for status, colour, marker in (("agrees", style.BLUE, "o"), ("within rounding", style.ORANGE, "s"),
-                                   ("disagrees", style.VERMILION, "X")):
-        chosen = [row for row in rows if frame["status"].iloc[row] == status]
-        if chosen:
-            ax.plot(frame["difference"].iloc[chosen], chosen, marker=marker, color=colour, linestyle="none",
-                    label=status, markersize=7 if marker != "X" else 9)
-    for row in rows:
-        if frame["status"].iloc[row] == "disagrees":
-            value = frame["difference"].iloc[row]
-            ax.annotate(f"{value:+.2f}".replace("-", "−"), (value, row), xytext=(0, 7), textcoords="offset points",
-                        ha="center", fontsize=8)
+    for status, (colour, marker, size) in STATUS_MARKS.items():
+        part = frame.reset_index()["difference"][(frame["status"] == status).to_numpy()]
+        if len(part):
+            ax.plot(part, part.index, marker, color=colour, label=status, markersize=size)
+        for row, value in part.items() if status == "disagrees" else ():
+            place = {"xytext": (0, 7), "textcoords": "offset points", "ha": "center", "fontsize": 8}
+            ax.annotate(_minus(f"{value:+.2f}"), (value, row), **place)
     ax.set_xscale("symlog", linthresh=0.02, linscale=0.8)
-    ax.set_xlim(-30, 30)
-    ticks = [-10, -1, -0.1, 0, 0.1, 1, 10]
-    ax.set_xticks(ticks, [f"{tick:g}".replace("-", "−") for tick in ticks])
-    ax.xaxis.set_minor_locator(plt.NullLocator())
-    ax.set_yticks(list(rows), frame["item"].str.replace("average of ", ""))
+    _ticks(ax.xaxis, [-10, -1, -0.1, 0, 0.1, 1, 10])
+    ax.set_yticks(rows, frame["item"].str.replace("average of ", ""))
     ax.grid(axis="y", visible=False)
-    ax.invert_yaxis()
-    ax.set_ylim(len(frame) - 0.4, -0.9)
+    ax.set(xlim=(-30, 30), ylim=(len(frame) - 0.4, -0.9), title=title)
     ax.set_xlabel("printed minus recomputed (points; symmetric log axis)")
-    ax.set_title(title)
     fig.legend(loc="outside lower center", ncols=4)
     return fig
 
 
 def parameter_counts(bars: pd.DataFrame, limit: float) -> Figure:
     """Horizontal bars of parameter counts (columns part, svf, head, printed) with the paper's limit as a line."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(7.6, 0.42 * len(bars) + 1.3))
     rows = range(len(bars))
     ax.barh(rows, bars["svf"], color=style.ORANGE, height=0.6, label="SVF offsets")
     ax.barh(rows, bars["head"], left=bars["svf"], color=style.SKY, height=0.6, label="head weights")
-    first = True
-    for row, printed, total in zip(rows, bars["printed"], bars["svf"] + bars["head"], strict=True):
-        if printed == printed:  # not NaN
-            style.mark_paper(ax, printed, at=row, axis="x", label="printed" if first else None)
-            first = False
-        ax.text(total + 650, row + 0.02, f"{total:,.0f}", va="center", ha="left", fontsize=9,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85})
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+    for row, total in enumerate(bars["svf"] + bars["head"]):
+        ax.text(total + 650, row + 0.02, f"{total:,.0f}", va="center", ha="left", fontsize=9, bbox=box)
+    for place, (row, printed) in enumerate(bars["printed"].dropna().items()):
+        style.mark_paper(ax, printed, at=row, axis="x", label="printed" if place == 0 else None)
     style.mark_paper(ax, limit, axis="x", label=f"stated limit, {limit:,.0f}")
-    ax.set_yticks(list(rows), bars["part"])
+    ax.set_yticks(rows, bars["part"])
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
-    ax.set_xlim(0, 25_500)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    ax.set_xlabel("trained parameters")
-    ax.set_title("The coordinator stays under its stated limit")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set(xlim=(0, 25_500), xlabel="trained parameters", title="The coordinator stays under its stated limit")
     fig.legend(loc="outside lower center", ncols=4)
     return fig
 
 
 def populations(sizes: pd.DataFrame, printed: Sequence[tuple[int, float]]) -> Figure:
     """Population size against n, rounded down, up, and by pycma (columns n, floor, ceil, pycma); printed marks."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(7.6, 3.9))
     ax.step(sizes["n"], sizes["ceil"], where="post", color=style.ORANGE, linestyle="--", label="rounded up")
     ax.step(sizes["n"], sizes["floor"], where="post", color=style.BLUE, label="rounded down")
     shown = sizes.dropna(subset=["pycma"])
     ax.plot(shown["n"], shown["pycma"], "o", color=style.GREEN, markersize=5, label="pycma, asked")
-    for index, (n, value) in enumerate(printed):
-        style.mark_paper(ax, value, at=n, label="printed" if index == 0 else None)
-        ax.annotate(f"n = {n:,}\nprinted {value:,.0f}", (n, value), xytext=(-14, 16) if index == 0 else (12, -26),
-                    textcoords="offset points", ha="right" if index == 0 else "left", fontsize=8.5)
-    ax.set_xscale("log")
-    ax.set_xlabel("number of parameters n (log axis)")
-    ax.set_ylabel("population size")
+    looks = ("printed", (-14, 16), "right"), (None, (12, -26), "left")
+    for (n, value), (label, place, side) in zip(printed, looks, strict=True):
+        style.mark_paper(ax, value, at=n, label=label)
+        note = {"xytext": place, "textcoords": "offset points", "ha": side, "fontsize": 8.5}
+        ax.annotate(f"n = {n:,}\nprinted {value:,.0f}", (n, value), **note)
+    ax.set(xscale="log", xlabel="number of parameters n (log axis)", ylabel="population size")
     ax.set_title("One printed population rounds up, the other down")
     ax.legend(loc="lower right")
     return fig
@@ -99,65 +86,58 @@ def populations(sizes: pd.DataFrame, printed: Sequence[tuple[int, float]]) -> Fi
 
 def error_reductions(frame: pd.DataFrame) -> Figure:
     """`rer.per_task` as points with the range that rounding allows, one panel a table."""
-    import matplotlib.pyplot as plt
-
-    tables = list(dict.fromkeys(frame["table"]))
-    fig, axes = plt.subplots(1, len(tables), figsize=(8.6, 3.3), sharex=True)
-    for ax, table, colour in zip(axes, tables, (style.BLUE, style.VERMILION, style.GREEN), strict=True):
-        part = frame[frame["table"] == table].reset_index(drop=True)
-        spread = 100 * part["RER"] - 100 * part["low"], 100 * part["high"] - 100 * part["RER"]
-        ax.barh(part.index, 100 * part["RER"], xerr=spread, color=colour, height=0.55, capsize=3,
-                error_kw={"linewidth": 1.1})
+    fig, axes = plt.subplots(1, frame["table"].nunique(), figsize=(8.6, 3.3), sharex=True)
+    colours = (style.BLUE, style.VERMILION, style.GREEN)
+    for ax, (table, part), colour in zip(axes, frame.groupby("table", sort=False), colours, strict=True):
+        percent = 100 * part.reset_index()[["RER", "low", "high"]]
+        spread = percent["RER"] - percent["low"], percent["high"] - percent["RER"]
+        error = {"xerr": spread, "capsize": 3, "error_kw": {"linewidth": 1.1}}
+        ax.barh(percent.index, percent["RER"], color=colour, height=0.55, **error)
         ax.axvline(0, color=style.BLACK, linewidth=1)
-        for row, high, value in zip(part.index, part["high"], part["RER"], strict=True):
-            ax.text(max(100 * high, 0) + 1.5, row, f"{100 * value:.1f}".replace("-", "−"), va="center", fontsize=9)
-        ax.set_yticks(part.index, [TASK_NAMES[task] for task in part["task"]])
-        ax.set_ylim(3.6, -0.6)  # the same bar height in every panel
-        ax.set_xlim(-9, 62)
+        for row, value, _, high in percent.itertuples():
+            ax.text(max(high, 0) + 1.5, row, _minus(f"{value:.1f}"), va="center", fontsize=9)
+        ax.set_yticks(percent.index, part["task"].map(TASK_NAMES))
         ax.grid(axis="y", visible=False)
-        ax.set_title(table)
+        ax.set(ylim=(3.6, -0.6), xlim=(-9, 62), title=table)  # the same bar height in every panel
     fig.supxlabel("errors removed against the task's best single model (%)", fontsize=10)
     return fig
 
 
 def noise(frame: pd.DataFrame, m: int) -> Figure:
     """The gap that two candidates must show to be told apart, against rollouts a candidate (columns m, one a p)."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(7.6, 3.7))
     for column, colour, dashes in zip(frame.columns[1:], (style.BLUE, style.ORANGE), ("-", "--"), strict=True):
         ax.plot(frame["m"], 100 * frame[column], color=colour, linestyle=dashes, label=column)
     ax.axvline(m, color=style.BLACK, linestyle=(0, (5, 3)), linewidth=1.3, label=f"the paper's m = {m}")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ticks = [4, 16, 64, 256, 1024]
-    ax.set_xticks(ticks, [str(tick) for tick in ticks])
-    ax.set_yticks([5, 10, 20, 50], ["5", "10", "20", "50"])
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(plt.NullLocator())
-    ax.set_xlabel("rollouts a candidate m (log axis)")
-    ax.set_ylabel("gap to tell two apart (points)")
-    ax.set_title("Sixteen rollouts tell only very different candidates apart")
+    ax.set(xscale="log", yscale="log", xlabel="rollouts a candidate m (log axis)")
+    _ticks(ax.xaxis, [4, 16, 64, 256, 1024])
+    _ticks(ax.yaxis, [5, 10, 20, 50])
+    ax.set(ylabel="gap to tell two apart (points)", title="Sixteen rollouts tell only very different candidates apart")
     ax.legend(loc="upper right")
     return fig
 
 
 def token_use(ratios: pd.DataFrame) -> Figure:
-    """`discrepancies.token_ratios` as points on a log axis: one row a task, one marker a method."""
-    import matplotlib.pyplot as plt
-
+    """`paper_numbers_discrepancies.token_ratios` on a log axis: one row a task, one marker a method."""
     fig, ax = plt.subplots(figsize=(7.6, 2.9))
-    for (method, row), marker in zip(ratios.iterrows(), ("s", "o", "^", "D"), strict=True):
-        ax.plot(row, range(len(row)), marker, color=style.METHOD_COLOURS[method], markersize=9, label=method,
-                markeredgecolor=style.BLACK, markeredgewidth=0.6)
+    edge = {"markeredgecolor": style.BLACK, "markeredgewidth": 0.6}
+    for (method, row), marker in zip(ratios.iterrows(), "so^D", strict=True):
+        colour = style.METHOD_COLOURS[method]
+        ax.plot(row, range(len(row)), marker, color=colour, markersize=9, label=method, **edge)
     style.mark_paper(ax, 1.0, axis="x", label="TRINITY")
-    ax.set_xscale("log")
-    ticks = [0.2, 0.5, 1, 2, 5, 10]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.set(xscale="log", xlabel="output tokens a question, over TRINITY's (log axis)")
+    _ticks(ax.xaxis, [0.2, 0.5, 1, 2, 5, 10])
     ax.set_yticks(range(ratios.shape[1]), [TASK_NAMES[task] for task in ratios.columns])
-    ax.set_ylim(ratios.shape[1] - 0.5, -0.5)
-    ax.set_xlabel("output tokens a question, over TRINITY's (log axis)")
-    ax.set_title("TRINITY writes more than a router and less than an ensemble")
+    ax.set(ylim=(ratios.shape[1] - 0.5, -0.5), title="TRINITY writes more than a router and less than an ensemble")
     fig.legend(loc="outside lower center", ncols=5)
     return fig
+
+
+def _ticks(axis: Axis, places: Sequence[float]) -> None:
+    """These ticks and no smaller ones, written out, also on a log axis."""
+    axis.set_ticks(places, [_minus(f"{place:g}") for place in places])
+    axis.set_minor_locator(NullLocator())
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
 
 from suite.published import HELD_OUT, PAPER, decimals, half_unit, published
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def runs_needed(cell: float, questions: int, places: int, limit: int = 10) -> int | None:
@@ -31,19 +31,17 @@ def runs_needed(cell: float, questions: int, places: int, limit: int = 10) -> in
 
 def chance_of_fit(questions: int, places: int, cells: int) -> float:
     """The chance that `cells` percentages, uniform to `places` decimals, all are whole counts out of `questions`."""
-    step = 100 / questions
-    return min(1.0, 2 * half_unit(places) / step) ** cells
+    return min(1.0, 2 * half_unit(places) * questions / 100) ** cells
 
 
 def granularity(folder: Path = PAPER, limit: int = 10) -> pd.DataFrame:
     """`runs_needed` for every held-out cell of Table 1: one row a model, one column a task."""
-    import pandas as pd
-
-    table = published("table1_zero_shot", folder).set_index("model")
-    sizes = _sizes(folder)
+    table, sizes = _table1(folder)
     runs = {
-        task: [runs_needed(cell, sizes[task], places, limit) for cell in table[task]]
-        for task, places in ((task, decimals("table1_zero_shot", task, folder)) for task in HELD_OUT)
+        task: [
+            runs_needed(cell, sizes[task], decimals("table1_zero_shot", task, folder), limit) for cell in table[task]
+        ]
+        for task in HELD_OUT
     }
     return pd.DataFrame(runs, index=table.index).astype("Int64")
 
@@ -54,22 +52,16 @@ def repair_table1(model: str, folder: Path = PAPER) -> pd.DataFrame:
     Columns: the cell, the needed value (both percent), the needed value in questions, and the nearest whole number of
     questions with the cell that it would print. ValueError names an unknown model.
     """
-    import pandas as pd
-
-    table = published("table1_zero_shot", folder).set_index("model")
+    table, sizes = _table1(folder)
     if model not in table.index:
         raise ValueError(f"no model {model!r} in Table 1; choose one of {', '.join(table.index)}")
-    row, sizes = table.loc[model], _sizes(folder)
-    missing = 3 * row["average_printed"] - row[list(HELD_OUT)].sum()
-    needed = {task: row[task] + missing for task in HELD_OUT}
-    return pd.DataFrame([{
-        "task": task,
-        "cell": row[task],
-        "needed": needed[task],
-        "in questions": needed[task] * sizes[task] / 100,
-        "nearest count": f"{round(needed[task] * sizes[task] / 100)} of {sizes[task]}",
-        "would print": 100 * round(needed[task] * sizes[task] / 100) / sizes[task],
-    } for task in HELD_OUT])
+    cells = table.loc[model, list(HELD_OUT)].astype(float)
+    needed = cells + (3 * table.loc[model, "average_printed"] - cells.sum())
+    count = needed * sizes / 100
+    repaired = pd.DataFrame({"cell": cells, "needed": needed, "in questions": count})
+    repaired["nearest count"] = [f"{round(k)} of {n}" for k, n in zip(count, sizes, strict=True)]
+    repaired["would print"] = 100 * count.round() / sizes
+    return repaired.rename_axis("task").reset_index()
 
 
 def held_out_noise(folder: Path = PAPER) -> pd.DataFrame:
@@ -78,16 +70,14 @@ def held_out_noise(folder: Path = PAPER) -> pd.DataFrame:
     The standard error is that of a difference of two independent scores over N questions; a paired test on the
     questions themselves, which the paper does not print, could be sharper.
     """
-    import pandas as pd
-
-    table = published("table1_zero_shot", folder).set_index("model")
+    table, sizes = _table1(folder)
     rows = []
-    for task, questions in _sizes(folder).items():
+    for task, questions in sizes.items():
         ours, best = table.loc["TRINITY", task], table.drop(index="TRINITY")[task].max()
-        error = 100 * math.hypot(standard_error(ours / 100, questions), standard_error(best / 100, questions))
-        rows.append({"task": task, "questions": questions, "gap": ours - best, "gap in questions":
-                     (ours - best) * questions / 100, "standard error": error, "gap / error": (ours - best) / error})
-    return pd.DataFrame(rows)
+        gap = ours - best
+        error = 100 * math.hypot(*(standard_error(score / 100, questions) for score in (ours, best)))
+        rows.append((task, questions, gap, gap * questions / 100, error, gap / error))
+    return pd.DataFrame(rows, columns=["task", "questions", "gap", "gap in questions", "standard error", "gap / error"])
 
 
 def standard_error(p: float, m: int) -> float:
@@ -117,19 +107,11 @@ def right_order(p: float, gap: float, m: int) -> float:
     low, high = p - gap / 2, p + gap / 2
     if not 0 <= low <= high <= 1:
         raise ValueError(f"p = {p} and gap = {gap} give probabilities {low} and {high}; they must lie in [0, 1]")
-
-    def chances(q: float) -> list[float]:
-        return [math.comb(m, k) * q**k * (1 - q) ** (m - k) for k in range(m + 1)]
-
-    worse, better = chances(low), chances(high)
-    below = 0.0  # P(worse candidate's count < k), grown as k grows
-    total = 0.0
-    for k in range(m + 1):
-        total += better[k] * (below + worse[k] / 2)
-        below += worse[k]
-    return total
+    worse, better = (binom.pmf(np.arange(m + 1), m, q) for q in (low, high))
+    return float(better @ (worse.cumsum() - worse / 2))
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    sizes = published("benchmark_sizes", folder)
-    return {task: int(n) for task, n in zip(sizes["benchmark"], sizes["questions"], strict=True)}
+def _table1(folder: Path) -> tuple[pd.DataFrame, pd.Series]:
+    """Table 1 by model, and the number of questions of each held-out task."""
+    sizes = published("benchmark_sizes", folder).set_index("benchmark")["questions"]
+    return published("table1_zero_shot", folder).set_index("model"), sizes.astype(int)
