@@ -7,113 +7,95 @@ import math
 from fractions import Fraction
 from random import Random
 
-from templates import Item, Template, in_turn
+from templates import Drawn, Item, by_name, in_turn, worded
 
 LARGEST = 999
 
 
-def digit_sum_count(rng: Random, number: int) -> Item:
+@worded(
+    "How many whole numbers from 0 to {} have decimal digits that add up to {}?",
+    "A lock shows a number between 0 and {}. How many of these numbers have digit sum {}?",
+)
+def digit_sum_count(rng: Random) -> Drawn:
     top, total = rng.choice((999, 1999, 2999, 4999, 9999)), rng.randint(6, 22)
     count = _digit_sums(top, total)
     while not 20 <= count <= LARGEST:
         top, total = rng.choice((999, 1999, 2999, 4999, 9999)), rng.randint(6, 22)
         count = _digit_sums(top, total)
-    ask = in_turn(
-        number,
-        (
-            "How many whole numbers from 0 to {} have decimal digits that add up to {}?",
-            "A lock shows a number between 0 and {}. How many of these numbers have digit sum {}?",
-        ),
-    )
-    return Item(ask.format(top, total), str(count), 3)
+    return count, top, total
 
 
 def _digit_sums(top: int, total: int) -> int:
     return sum(sum(map(int, str(n))) == total for n in range(top + 1))
 
 
-def subsets_by_sum(rng: Random, number: int) -> Item:
+@worded(
+    "How many non-empty subsets of {{1, 2, ..., {}}} have a sum divisible by {}?",
+    "Weights of 1, 2, ..., {} grams stand on a shelf, one of each. In how many ways can at least one be taken "
+    "so that the total in grams is a multiple of {}?",
+)
+def subsets_by_sum(rng: Random) -> Drawn:
     size, modulus = rng.randint(7, 11), rng.randint(3, 6)
     ways = [1] + [0] * (modulus - 1)
     for member in range(1, size + 1):
         ways = [ways[r] + ways[(r - member) % modulus] for r in range(modulus)]
-    ask = in_turn(
-        number,
-        (
-            "How many non-empty subsets of {{1, 2, ..., {}}} have a sum divisible by {}?",
-            "Weights of 1, 2, ..., {} grams stand on a shelf, one of each. In how many ways can at least one be taken "
-            "so that the total in grams is a multiple of {}?",
-        ),
-    )
-    return Item(ask.format(size, modulus), str(ways[0] - 1), 3)
+    return ways[0] - 1, size, modulus
 
 
-def spaced_subsets(rng: Random, number: int) -> Item:
+@worded(
+    "How many subsets of {{1, 2, ..., {}}}, the empty set included, contain no two members that differ by less "
+    "than {}?",
+    "Lamps 1 to {} stand in a row. Any two lamps that are lit must have numbers at least {} apart. How many "
+    "patterns of lit lamps are possible, all dark included?",
+)
+def spaced_subsets(rng: Random) -> Drawn:
     size, gap = rng.randint(9, 15), rng.randint(2, 4)
     ways = [1] * (size + 1)  # ways[n]: subsets of {1..n}, the empty one included
     for n in range(1, size + 1):
         ways[n] = ways[n - 1] + ways[max(0, n - gap)]
     while ways[size] > LARGEST:
         size -= 1
-    ask = in_turn(
-        number,
-        (
-            "How many subsets of {{1, 2, ..., {}}}, the empty set included, contain no two members that differ by less "
-            "than {}?",
-            "Lamps 1 to {} stand in a row. Any two lamps that are lit must have numbers at least {} apart. How many "
-            "patterns of lit lamps are possible, all dark included?",
-        ),
-    )
-    return Item(ask.format(size, gap), str(ways[size]), 3)
+    return ways[size], size, gap
 
 
-def binary_words(rng: Random, number: int) -> Item:
+@worded(
+    "How many words of {} letters, each an A or a B, never have {} letters B in a row?",
+    "A coin is tossed {} times. In how many of the possible outcomes do heads never come {} times in a row?",
+)
+def binary_words(rng: Random) -> Drawn:
     length, run = rng.randint(7, 11), rng.choice((3, 4))
     ways = [2**n for n in range(run)]
     while len(ways) <= length:
         ways.append(sum(ways[-run:]))
     while ways[length] > LARGEST:
         length -= 1
-    ask = in_turn(
-        number,
-        (
-            "How many words of {} letters, each an A or a B, never have {} letters B in a row?",
-            "A coin is tossed {} times. In how many of the possible outcomes do heads never come {} times in a row?",
-        ),
-    )
-    return Item(ask.format(length, run), str(ways[length]), 3)
+    return ways[length], length, run
 
 
-def ring_colourings(rng: Random, number: int) -> Item:
+@worded(
+    "The {} corners of a regular polygon, numbered in order, are painted with {} colours, and corners joined "
+    "by a side differ in colour. How many paintings are there? (Not all colours need be used; turned "
+    "paintings count separately.)",
+    "A round table has {} numbered seats. Each seat gets one of {} cushions' colours so that neighbours never "
+    "match. In how many ways can this be done if a colour may be left out?",
+)
+def ring_colourings(rng: Random) -> Drawn:
     beads, colours = rng.choice([(n, k) for n in range(4, 10) for k in range(3, 7) if _ring(n, k) <= LARGEST])
-    ask = in_turn(
-        number,
-        (
-            "The {} corners of a regular polygon, numbered in order, are painted with {} colours, and corners joined "
-            "by a side differ in colour. How many paintings are there? (Not all colours need be used; turned "
-            "paintings count separately.)",
-            "A round table has {} numbered seats. Each seat gets one of {} cushions' colours so that neighbours never "
-            "match. In how many ways can this be done if a colour may be left out?",
-        ),
-    )
-    return Item(ask.format(beads, colours), str(_ring(beads, colours)), 3)
+    return _ring(beads, colours), beads, colours
 
 
 def _ring(n: int, k: int) -> int:
     return (k - 1) ** n + (-1) ** n * (k - 1)
 
 
-def fixed_points(rng: Random, number: int) -> Item:
+@worded(
+    "How many permutations of 1, 2, ..., {} leave exactly {} of the numbers in their own place?",
+    "{} people put one hat each into a box and every person draws one. In how many ways do exactly {} of them "
+    "get their own hat back?",
+)
+def fixed_points(rng: Random) -> Drawn:
     size, fixed = rng.choice([(n, k) for n in range(5, 9) for k in range(1, n - 1) if 20 <= _fixing(n, k) <= LARGEST])
-    ask = in_turn(
-        number,
-        (
-            "How many permutations of 1, 2, ..., {} leave exactly {} of the numbers in their own place?",
-            "{} people put one hat each into a box and every person draws one. In how many ways do exactly {} of them "
-            "get their own hat back?",
-        ),
-    )
-    return Item(ask.format(size, fixed), str(_fixing(size, fixed)), 3)
+    return _fixing(size, fixed), size, fixed
 
 
 def _fixing(n: int, k: int) -> int:
@@ -121,17 +103,14 @@ def _fixing(n: int, k: int) -> int:
     return math.comb(n, k) * sum((-1) ** i * (math.factorial(rest) // math.factorial(i)) for i in range(rest + 1))
 
 
-def factorial_zeros(rng: Random, number: int) -> Item:
+@worded(
+    "With how many zeros does {}! end when it is written in base {}?",
+    "Let N = {}!. What is the largest k for which {}^k divides N?",
+)
+def factorial_zeros(rng: Random) -> Drawn:
     top, base = rng.randint(60, 600), rng.choice((6, 12, 18, 20, 24, 45, 50, 72))
     zeros = min(_exponent(top, p) // e for p, e in _factors(base).items())
-    ask = in_turn(
-        number,
-        (
-            "With how many zeros does {}! end when it is written in base {}?",
-            "Let N = {}!. What is the largest k for which {}^k divides N?",
-        ),
-    )
-    return Item(ask.format(top, base), str(zeros), 3)
+    return zeros, top, base
 
 
 def _factors(n: int) -> dict[int, int]:
@@ -146,68 +125,56 @@ def _exponent(top: int, p: int) -> int:
     return sum(top // p**i for i in range(1, 12))
 
 
-def power_tower(rng: Random, number: int) -> Item:
+@worded(
+    "What is the remainder when {}^({}^{}) is divided by 1000?",
+    "Find the number that the last three decimal digits of {}^({}^{}) form.",
+)
+def power_tower(rng: Random) -> Drawn:
     answer = 0
     while answer < 100:  # "the last three digits" shall not begin with a zero
         a, b, c = rng.choice([n for n in range(3, 40) if n % 2 and n % 5]), rng.randint(3, 19), rng.randint(20, 99)
         answer = pow(a, pow(b, c, 100), 1000)  # powers of a unit mod 1000 repeat after 100
-    ask = in_turn(
-        number,
-        (
-            "What is the remainder when {}^({}^{}) is divided by 1000?",
-            "Find the number that the last three decimal digits of {}^({}^{}) form.",
-        ),
-    )
-    return Item(ask.format(a, b, c), str(answer), 3)
+    return answer, a, b, c
 
 
-def reciprocal_pairs(rng: Random, number: int) -> Item:
+@worded(
+    "How many ordered pairs (x, y) of positive integers satisfy 1/x + 1/y = 1/{}?",
+    "For how many pairs of positive integers x < y is xy = {}(x + y)?",
+)
+def reciprocal_pairs(rng: Random) -> Drawn:
     n = rng.choice([n for n in range(12, 400) if 9 <= _divisors(n * n) <= LARGEST and _divisors(n) >= 6])
     ordered = _divisors(n * n)
-    ask, answer = in_turn(
-        number,
-        (
-            ("How many ordered pairs (x, y) of positive integers satisfy 1/x + 1/y = 1/{}?", ordered),
-            ("For how many pairs of positive integers x < y is xy = {}(x + y)?", (ordered - 1) // 2),
-        ),
-    )
-    return Item(ask.format(n), str(answer), 3)
+    return (ordered, (ordered - 1) // 2), n
 
 
 def _divisors(n: int) -> int:
     return sum(1 + (d * d != n) for d in range(1, math.isqrt(n) + 1) if n % d == 0)
 
 
-def first_special_card(rng: Random, number: int) -> Item:
+@worded(
+    "A shuffled pack has {} cards, {} of them marked. Cards are turned over one by one until the first marked "
+    "card shows. The expected number of cards turned, that card included, is p/q in lowest terms. Find p + q.",
+    "Of {} bulbs {} are faulty. They are tested in random order up to and including the first faulty one. The "
+    "mean number of tests is p/q in lowest terms. What is p + q?",
+)
+def first_special_card(rng: Random) -> Drawn:
     cards, special = rng.randint(12, 60), rng.randint(2, 9)
     expected = Fraction(cards + 1, special + 1)
     while expected.denominator == 1:
         cards = rng.randint(12, 60)
         expected = Fraction(cards + 1, special + 1)
-    ask = in_turn(
-        number,
-        (
-            "A shuffled pack has {} cards, {} of them marked. Cards are turned over one by one until the first marked "
-            "card shows. The expected number of cards turned, that card included, is p/q in lowest terms. Find p + q.",
-            "Of {} bulbs {} are faulty. They are tested in random order up to and including the first faulty one. The "
-            "mean number of tests is p/q in lowest terms. What is p + q?",
-        ),
-    )
-    return Item(ask.format(cards, special), str(expected.numerator + expected.denominator), 3)
+    return expected.numerator + expected.denominator, cards, special
 
 
-def distinct_draws(rng: Random, number: int) -> Item:
+@worded(
+    "A fair die with faces 1 to {} is rolled {} times. The probability that each result is greater than the "
+    "one before is p/q in lowest terms. Find p + q.",
+    "From balls numbered 1 to {} one is drawn and put back, {} times in all. With probability p/q, in lowest "
+    "terms, the numbers drawn grow strictly. What is p + q?",
+)
+def distinct_draws(rng: Random) -> Drawn:
     faces, rolls = rng.choice([(f, r) for f in range(4, 13) for r in (3, 4) if _increasing(f, r) is not None])
-    ask = in_turn(
-        number,
-        (
-            "A fair die with faces 1 to {} is rolled {} times. The probability that each result is greater than the "
-            "one before is p/q in lowest terms. Find p + q.",
-            "From balls numbered 1 to {} one is drawn and put back, {} times in all. With probability p/q, in lowest "
-            "terms, the numbers drawn grow strictly. What is p + q?",
-        ),
-    )
-    return Item(ask.format(faces, rolls), str(_increasing(faces, rolls)), 3)
+    return _increasing(faces, rolls), faces, rolls
 
 
 def _increasing(faces: int, rolls: int) -> int | None:
@@ -237,20 +204,7 @@ def _root(k: int, power: int) -> int:
     return next(r - 1 for r in itertools.count(1) if r**power > k)
 
 
-COUNTING: dict[str, Template] = {
-    template.__name__: template
-    for template in (
-        digit_sum_count,
-        subsets_by_sum,
-        spaced_subsets,
-        binary_words,
-        ring_colourings,
-        fixed_points,
-        factorial_zeros,
-        power_tower,
-        reciprocal_pairs,
-        first_special_card,
-        distinct_draws,
-        floor_roots,
-    )
-}
+COUNTING = by_name(
+    digit_sum_count, subsets_by_sum, spaced_subsets, binary_words, ring_colourings, fixed_points, factorial_zeros,
+    power_tower, reciprocal_pairs, first_special_card, distinct_draws, floor_roots,
+)  # fmt: skip

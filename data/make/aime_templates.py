@@ -7,13 +7,12 @@ math family's. Those of algebra and geometry stand here, those of counting and w
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
 from aime_counting import COUNTING, LARGEST
-from templates import Item, Template, build_from_templates, in_turn
+from templates import Drawn, Item, build_from_templates, by_name, in_turn, numbers, worded
 
 from suite.questions.phrasings import GENERAL
 from trinity_core.types import Question, Split
@@ -66,102 +65,83 @@ def _parts(value: Fraction) -> int | None:
     return None if value.denominator == 1 else value.numerator + value.denominator
 
 
-def unit_circle(rng: Random, number: int) -> Item:
+@worded(
+    "How many complex numbers z with |z| = 1 make z^{} + z^{} a real number?",
+    "Count the real numbers t with 0 <= t < 2*pi for which sin({}t) + sin({}t) = 0.",
+)
+def unit_circle(rng: Random) -> Drawn:
     a = rng.randint(5, 40)
     b = rng.randint(2, a - 1)
-    # sin(a t) + sin(b t) = 0 where (a + b) t is a multiple of 2 pi or (a - b) t an odd multiple of pi
     turns = {Fraction(k, a + b) for k in range(a + b)} | {Fraction(2 * k + 1, 2 * (a - b)) for k in range(a - b)}
-    ask = in_turn(
-        number,
-        (
-            "How many complex numbers z with |z| = 1 make z^{} + z^{} a real number?",
-            "Count the real numbers t with 0 <= t < 2*pi for which sin({}t) + sin({}t) = 0.",
-        ),
-    )
-    return Item(ask.format(a, b), str(len(turns)), 3)
+    return len(turns), a, b
 
 
-def log_equation(rng: Random, number: int) -> Item:
+@worded(
+    "What is the product of all positive real solutions x of x^(log_{0} x) = {0}^{2} * x^{1}?",
+    "Two positive numbers x satisfy (log_{0} x)^2 = {1} log_{0} x + {2}. What is their product?",
+)
+def log_equation(rng: Random) -> Drawn:
     base, power, constant = rng.choice([(b, m, c) for b in range(2, 10) for m in (2, 3, 4, 5) for c in (1, 3, 5, 7, 10)
                                         if b**m <= LARGEST])  # fmt: skip
-    ask = in_turn(
-        number,
-        (
-            "What is the product of all positive real solutions x of x^(log_{0} x) = {0}^{2} * x^{1}?",
-            "Two positive numbers x satisfy (log_{0} x)^2 = {1} log_{0} x + {2}. What is their product?",
-        ),
-    )
-    return Item(ask.format(base, power, constant), str(base**power), 3)
+    return base**power, base, power, constant
 
 
-def telescope(rng: Random, number: int) -> Item:
+@worded(
+    "The sum of 1/(k(k + {1})) over k = 1, 2, ..., {0} equals p/q in lowest terms. Find p + q.",
+    "Add the fractions 1/(1*{2}), 1/(2*{3}), 1/(3*{4}) and so on, the last one being 1/({0}*{5}). In lowest "
+    "terms the result is p/q. What is p + q?",
+)
+def telescope(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int | None]:
         top, step = rng.randint(4, 60), rng.randint(2, 3)
         return top, step, _parts(sum(Fraction(1, k * (k + step)) for k in range(1, top + 1)))
 
     top, step, answer = _until_fits(draw)
-    ask = in_turn(
-        number,
-        (
-            "The sum of 1/(k(k + {1})) over k = 1, 2, ..., {0} equals p/q in lowest terms. Find p + q.",
-            "Add the fractions 1/(1*{2}), 1/(2*{3}), 1/(3*{4}) and so on, the last one being 1/({0}*{5}). In lowest "
-            "terms the result is p/q. What is p + q?",
-        ),
-    )
-    return Item(ask.format(top, step, 1 + step, 2 + step, 3 + step, top + step), str(answer), 3)
+    return answer, top, step, 1 + step, 2 + step, 3 + step, top + step
 
 
-def box_edges(rng: Random, number: int) -> Item:
+@worded(
+    "A rectangular box has a space diagonal of length sqrt({}) and total surface area {}. What is the sum of "
+    "the lengths of its twelve edges?",
+    "The squares of the three edge lengths of a cuboid add up to {}, and its six faces have total area {}. How "
+    "much wire is needed for a frame of all its edges?",
+)
+def box_edges(rng: Random) -> Drawn:
     sides = [rng.randint(2, 40) for _ in range(3)]
     diagonal, surface = sum(s * s for s in sides), 2 * (sides[0] * (sides[1] + sides[2]) + sides[1] * sides[2])
-    ask = in_turn(
-        number,
-        (
-            "A rectangular box has a space diagonal of length sqrt({}) and total surface area {}. What is the sum of "
-            "the lengths of its twelve edges?",
-            "The squares of the three edge lengths of a cuboid add up to {}, and its six faces have total area {}. How "
-            "much wire is needed for a frame of all its edges?",
-        ),
-    )
-    return Item(ask.format(diagonal, surface), str(4 * sum(sides)), 3)
+    return 4 * sum(sides), diagonal, surface
 
 
-def tangent_circles(rng: Random, number: int) -> Item:
+@worded(
+    "Circles of radius {} and {} touch each other from outside. A common outer tangent touches them at P and "
+    "Q. What is the area of the quadrilateral formed by P, Q and the two centres?",
+    "Two coins of radius {} and {} lie flat, touching each other and both touching a ruler's straight edge. "
+    "Find the area of the quadrilateral whose corners are the centres and the two points on the edge.",
+)
+def tangent_circles(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int | None]:
         a, b = sorted(rng.sample(range(1, 81), 2))
         root = math.isqrt(a * b)
         return a, b, (a + b) * root if root * root == a * b else None
 
     a, b, answer = _until_fits(draw)
-    ask = in_turn(
-        number,
-        (
-            "Circles of radius {} and {} touch each other from outside. A common outer tangent touches them at P and "
-            "Q. What is the area of the quadrilateral formed by P, Q and the two centres?",
-            "Two coins of radius {} and {} lie flat, touching each other and both touching a ruler's straight edge. "
-            "Find the area of the quadrilateral whose corners are the centres and the two points on the edge.",
-        ),
-    )
-    return Item(ask.format(a, b), str(answer), 3)
+    return answer, a, b
 
 
-def crossing_chords(rng: Random, number: int) -> Item:
+@worded(
+    "Two perpendicular chords of a circle cross. The crossing point cuts the first into pieces of length {} "
+    "and {} and one piece of the second has length {}. Find the square of the circle's diameter.",
+    "In a circle, chords AB and CD meet at a right angle in P, with AP = {}, PB = {} and CP = {}. If the "
+    "radius is R, what is 4R^2?",
+)
+def crossing_chords(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int, int, int | None]:
         a, b, c = (rng.randint(1, 20) for _ in range(3))
         d, rest = divmod(a * b, c)
         return a, b, c, d, a * a + b * b + c * c + d * d if not rest and len({a, b, c, d}) == 4 else None
 
     a, b, c, _, answer = _until_fits(draw)
-    ask = in_turn(
-        number,
-        (
-            "Two perpendicular chords of a circle cross. The crossing point cuts the first into pieces of length {} "
-            "and {} and one piece of the second has length {}. Find the square of the circle's diameter.",
-            "In a circle, chords AB and CD meet at a right angle in P, with AP = {}, PB = {} and CP = {}. If the "
-            "radius is R, what is 4R^2?",
-        ),
-    )
-    return Item(ask.format(a, b, c), str(answer), 3)
+    return answer, a, b, c
 
 
 def triangle_radii(rng: Random, number: int) -> Item:
@@ -187,7 +167,13 @@ def triangle_radii(rng: Random, number: int) -> Item:
     return Item(ask.format(*sides), str(answer), 3)
 
 
-def bisector(rng: Random, number: int) -> Item:
+@worded(
+    "In triangle ABC, BC = {}, CA = {} and AB = {}. The bisector of angle A meets BC in D. AD^2 = p/q in "
+    "lowest terms. Find p + q.",
+    "Triangle ABC has sides BC = {}, CA = {}, AB = {}, and D on BC divides it in the ratio BD : DC = AB : AC. "
+    "The square of AD is p/q in lowest terms. What is p + q?",
+)
+def bisector(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int, int | None]:
         a, b, c = (rng.randint(4, 24) for _ in range(3))
         if b == c or not abs(b - c) < a < b + c:
@@ -195,16 +181,7 @@ def bisector(rng: Random, number: int) -> Item:
         return a, b, c, _parts(b * c * (1 - Fraction(a, b + c) ** 2))
 
     a, b, c, answer = _until_fits(draw)
-    ask = in_turn(
-        number,
-        (
-            "In triangle ABC, BC = {}, CA = {} and AB = {}. The bisector of angle A meets BC in D. AD^2 = p/q in "
-            "lowest terms. Find p + q.",
-            "Triangle ABC has sides BC = {}, CA = {}, AB = {}, and D on BC divides it in the ratio BD : DC = AB : AC. "
-            "The square of AD is p/q in lowest terms. What is p + q?",
-        ),
-    )
-    return Item(ask.format(a, b, c), str(answer), 3)
+    return answer, a, b, c
 
 
 def six_cycle(rng: Random, number: int) -> Item:
@@ -229,21 +206,10 @@ def six_cycle(rng: Random, number: int) -> Item:
     return Item(ask.format(first, second, index), str(answer), 3)
 
 
-ALGEBRA_AND_GEOMETRY: dict[str, Template] = {
-    template.__name__: template
-    for template in (
-        root_powers,
-        unit_circle,
-        log_equation,
-        telescope,
-        box_edges,
-        tangent_circles,
-        crossing_chords,
-        triangle_radii,
-        bisector,
-        six_cycle,
-    )
-}
+ALGEBRA_AND_GEOMETRY = by_name(
+    root_powers, unit_circle, log_equation, telescope, box_edges, tangent_circles, crossing_chords, triangle_radii,
+    bisector, six_cycle,
+)  # fmt: skip
 TEMPLATES = COUNTING | ALGEBRA_AND_GEOMETRY
 
 
@@ -251,9 +217,4 @@ def build(split: Split) -> list[Question]:
     """The 88 questions of the test split; the train split is empty."""
     if split == "train":
         return []
-    return build_from_templates(FAMILY, "math", split, TEMPLATES, PHRASINGS, PER_TEMPLATE, content=_numbers)
-
-
-def _numbers(bare: str) -> tuple[str, ...]:
-    """The numbers of a text in reading order: they come once in a template, whatever the story."""
-    return tuple(re.findall(r"\d+", bare))
+    return build_from_templates(FAMILY, "math", split, TEMPLATES, PHRASINGS, PER_TEMPLATE, content=numbers)

@@ -11,7 +11,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from suite.questions.files import LETTERS, Options, Strict, Text, Turns, faults
-from suite.questions.phrasings import apply_phrasing
+from suite.questions.phrasings import phrased
 from trinity_core.types import Family, Question, Split
 
 T = TypeVar("T")
@@ -79,14 +79,5 @@ def choice(
     listed = between.join(shape.format(*pair) for pair in zip(LETTERS, options, strict=True))
     bare = f"{item.question.strip()}{before}{listed}"
     more = {"domain": item.domain} if isinstance(item, GraduateItem) else {}
-    return Question(
-        id=f"{family}-{split}-{number:03d}",
-        family=family,
-        split=split,
-        text=apply_phrasing(phrasings, phrasing, bare),
-        bare=bare,
-        phrasing=phrasing,
-        kind="choice",
-        reference=LETTERS[letter],
-        meta={"subject": item.subject, **more, "options": options, "difficulty": item.difficulty},
-    )
+    meta = {"subject": item.subject, **more, "options": options, "difficulty": item.difficulty}
+    return phrased(family, split, number, "choice", bare, LETTERS[letter], phrasings, phrasing, **meta)

@@ -18,11 +18,11 @@ from typing import Any
 from code_tasks import EASY_AND_MEDIUM, Task
 from code_tasks_hard import HARD
 
-from suite.questions.phrasings import GENERAL, apply_phrasing, deal
+from suite.questions.files import SPLITS
+from suite.questions.phrasings import GENERAL, deal, phrased
 from trinity_core.types import Question, Split
 
 FAMILY = "code"
-SPLITS: tuple[Split, ...] = ("train", "test")
 TASKS = EASY_AND_MEDIUM + HARD
 PER_TEMPLATE = 4
 RANDOM_TESTS = 3
@@ -61,10 +61,9 @@ def build(split: Split) -> list[Question]:
 
 def _question(task: Task, turn: int, split: Split, number: int, phrasing: int) -> Question:
     """Question `number` of the split, the `turn`-th of its template there."""
-    identity = f"{FAMILY}-{split}-{number:03d}"
     place = SPLITS.index(split) * PER_TEMPLATE + turn
     parameters = _parameters(task)[place]
-    rng = random.Random(f"{identity} {task.name}")
+    rng = random.Random(f"{FAMILY}-{split}-{number:03d} {task.name}")
     function = rng.choice(task.names.split())
     arguments = rng.choice(task.args.split()).split(",")
     wording = task.wordings[place % len(task.wordings)]
@@ -79,24 +78,14 @@ def _question(task: Task, turn: int, split: Split, number: int, phrasing: int) -
         return fill("\n".join(lines)) + "\n"
 
     reference, wrong = source(task.reference), [source(body) for body in task.wrong]
-    bare = fill(wording)
-    return Question(
-        id=identity,
-        family=FAMILY,
-        split=split,
-        text=apply_phrasing(PHRASINGS, phrasing, bare),
-        bare=bare,
-        phrasing=phrasing,
-        kind="code",
-        reference=reference,
-        meta={
-            "template": task.name,
-            "difficulty": task.difficulty,
-            "entry_point": function,
-            "tests": _tests(task, parameters, function, reference, wrong, rng),
-            "wrong": wrong,
-        },
-    )
+    meta = {
+        "template": task.name,
+        "difficulty": task.difficulty,
+        "entry_point": function,
+        "tests": _tests(task, parameters, function, reference, wrong, rng),
+        "wrong": wrong,
+    }
+    return phrased(FAMILY, split, number, "code", fill(wording), reference, PHRASINGS, phrasing, **meta)
 
 
 def _parameters(task: Task) -> list[Parameters]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from math_contest import CONTEST
 from math_school import SCHOOL
-from templates import build_from_templates
+from templates import build_from_templates, numbers
 
 from suite.questions.phrasings import GENERAL
 from trinity_core.types import Question, Split
@@ -24,9 +22,4 @@ TEMPLATES = SCHOOL | CONTEST
 
 def build(split: Split) -> list[Question]:
     """The 120 questions of a split; the same numbers never come twice in a template, whatever the story."""
-    return build_from_templates(FAMILY, "math", split, TEMPLATES, PHRASINGS, PER_TEMPLATE, content=_numbers)
-
-
-def _numbers(bare: str) -> tuple[str, ...]:
-    """The numbers of a text in reading order."""
-    return tuple(re.findall(r"\d+", bare))
+    return build_from_templates(FAMILY, "math", split, TEMPLATES, PHRASINGS, PER_TEMPLATE, content=numbers)

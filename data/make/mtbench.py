@@ -10,7 +10,7 @@ from typing import get_args
 
 from banks import Prompt, read_bank, round_robin
 
-from suite.questions.phrasings import GENERAL, apply_phrasing, deal
+from suite.questions.phrasings import GENERAL, deal, phrased
 from trinity_core import paths
 from trinity_core.types import Question, Split
 
@@ -39,17 +39,6 @@ def build(split: Split, bank: Path = BANK) -> list[Question]:
     questions = []
     for i, item in enumerate(items):
         turns = [turn.strip() for turn in item.turns]
-        questions.append(
-            Question(
-                id=f"{FAMILY}-{split}-{i:03d}",
-                family=FAMILY,
-                split=split,
-                text=apply_phrasing(PHRASINGS, dealt[i], turns[0]),
-                bare=turns[0],
-                phrasing=dealt[i],
-                kind="judge",
-                reference=item.notes.strip(),
-                meta={"category": item.category, "turns": turns},
-            )
-        )
+        meta = {"category": item.category, "turns": turns}
+        questions.append(phrased(FAMILY, split, i, "judge", turns[0], item.notes.strip(), PHRASINGS, dealt[i], **meta))
     return questions

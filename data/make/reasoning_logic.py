@@ -10,7 +10,7 @@ from itertools import permutations, product
 from random import Random
 from typing import Any
 
-from templates import Item, Template, in_turn
+from templates import Item, by_name, in_turn
 
 from suite.questions.wordlists import CREATURES, DAYS, MEN, NAMES, ORDINALS, WOMEN
 
@@ -186,11 +186,12 @@ def schedule(rng: Random, number: int) -> Item:
     for a, i in product(people, range(4)):
         if truth[i] != a:
             clues.append((f"{a} is not on {days[i]}.", lambda order, a=a, i=i: order[i] != a))
-    for a, b in permutations(people, 2):
-        if truth.index(a) < truth.index(b):
-            clues.append((f"{a} comes before {b}.", lambda order, a=a, b=b: order.index(a) < order.index(b)))
-        if truth.index(a) == truth.index(b) + 1:
-            clues.append((f"{a} is the day after {b}.", lambda order, a=a, b=b: order.index(a) == order.index(b) + 1))
+    clues += _relations(
+        people,
+        truth,
+        ("{} comes before {}.", lambda i, j: i < j),
+        ("{} is the day after {}.", lambda i, j: i == j + 1),
+    )
     told = _enough_clues(rng, clues, orders)
     day = rng.randrange(4)
     duty = in_turn(number, ("cook", "give a talk", "water the plants", "drive the bus"))
@@ -206,18 +207,13 @@ def seating(rng: Random, number: int) -> Item:
     people = sorted(rng.sample(NAMES, 4))
     orders = list(permutations(people))  # from left to right
     truth = rng.choice(orders)
-    clues: list[Clue] = []
-    for a, b in permutations(people, 2):
-        i, j = truth.index(a), truth.index(b)
-        if i < j:
-            clues.append((f"{a} is somewhere left of {b}.", lambda order, a=a, b=b: order.index(a) < order.index(b)))
-        if j == i + 1:
-            clues.append(
-                (f"{a} is directly left of {b}.", lambda order, a=a, b=b: order.index(b) == order.index(a) + 1)
-            )
-        if a < b and abs(i - j) > 1:
-            clues.append((f"{a} and {b} are not neighbours.",
-                          lambda order, a=a, b=b: abs(order.index(a) - order.index(b)) > 1))  # fmt: skip
+    clues = _relations(
+        people,
+        truth,
+        ("{} is somewhere left of {}.", lambda i, j: i < j),
+        ("{} is directly left of {}.", lambda i, j: j == i + 1),
+        ("{} and {} are not neighbours.", lambda i, j: abs(i - j) > 1),
+    )
     for a in people:
         if truth.index(a) in (1, 2):
             clues.append((f"{a} is not at an end.", lambda order, a=a: order.index(a) in (1, 2)))
@@ -234,6 +230,19 @@ def seating(rng: Random, number: int) -> Item:
     )
 
 
+def _relations(
+    people: Sequence[str], truth: Sequence[str], *forms: tuple[str, Callable[[int, int], bool]]
+) -> list[Clue]:
+    """What can be said of two people's places, and is true; one sentence of what holds both ways ("and")."""
+    clues: list[Clue] = []
+    for a, b in permutations(people, 2):
+        for text, fits in forms:
+            if fits(truth.index(a), truth.index(b)) and (a < b or " and " not in text):
+                holds = lambda order, a=a, b=b, fits=fits: fits(order.index(a), order.index(b))  # noqa: E731
+                clues.append((text.format(a, b), holds))
+    return clues
+
+
 def _enough_clues(rng: Random, clues: list[Clue], cases: Sequence[Any]) -> list[str]:
     """Texts of a few clues (all of them true) that leave one case only, none of them needless."""
     told: list[Clue] = []
@@ -248,7 +257,4 @@ def _enough_clues(rng: Random, clues: list[Clue], cases: Sequence[Any]) -> list[
     return [text for text, _ in told]
 
 
-LOGIC: dict[str, Template] = {
-    template.__name__: template
-    for template in (ordering, family_relation, knights_and_knaves, syllogism, truth_value, schedule, seating)
-}
+LOGIC = by_name(ordering, family_relation, knights_and_knaves, syllogism, truth_value, schedule, seating)

@@ -5,70 +5,50 @@ from __future__ import annotations
 import math
 from random import Random
 
-from templates import Item, Template, in_turn
+from templates import Drawn, Item, by_name, worded
 
 from suite.questions.wordlists import COMPASS, DAYS, NAMES, ORDINALS, WORDS
 
 
-def calendar(rng: Random, number: int) -> Item:
+@worded(
+    "Today is {0}. Which day of the week will it be in {1} days?",
+    "Day {2} of a month is a {0}. On which weekday does day {3} of that month fall?",
+    "It was {0} exactly {1} days ago. What weekday is it today?",
+    "If the day after tomorrow is a {0}, what day was it {1} days before today?",
+    difficulty=(1, 1, 1, 2),
+)
+def calendar(rng: Random) -> Drawn:
     day, shift = rng.randrange(7), rng.randint(10, 90)
     date, later = rng.randint(1, 9), rng.randint(16, 31)
-    return in_turn(
-        number,
-        (
-            Item(
-                f"Today is {DAYS[day]}. Which day of the week will it be in {shift} days?", DAYS[(day + shift) % 7], 1
-            ),
-            Item(
-                f"Day {date} of a month is a {DAYS[day]}. On which weekday does day {later} of that month fall?",
-                DAYS[(day + later - date) % 7],
-                1,
-            ),
-            Item(f"It was {DAYS[day]} exactly {shift} days ago. What weekday is it today?", DAYS[(day + shift) % 7], 1),
-            Item(
-                f"If the day after tomorrow is a {DAYS[day]}, what day was it {shift} days before today?",
-                DAYS[(day - 2 - shift) % 7],
-                2,
-            ),
-        ),
-    )
+    answers = tuple(DAYS[(day + days) % 7] for days in (shift, later - date, shift, -2 - shift))
+    return answers, DAYS[day], shift, date, later
 
 
-def letters(rng: Random, number: int) -> Item:
+@worded(
+    "Write the word {0} backwards. What is its {1} letter then?",
+    "Cross out every a, e, i, o and u in {0}. Which letters remain, in order?",
+    "In a code each letter becomes the next one of the alphabet (z becomes a). Which word is written {2}?",
+    "How many different letters occur in both {0} and {3}?",
+    difficulty=(1, 1, 2, 2),
+)
+def letters(rng: Random) -> Drawn:
     word, place = rng.choice(WORDS), rng.randint(1, 3)
     second = rng.choice([other for other in WORDS if other != word])
     coded = "".join(chr((ord(letter) - 96) % 26 + 97) for letter in word)
     without = "".join(letter for letter in word if letter not in "aeiou")
-    return in_turn(
-        number,
-        (
-            Item(f"Write the word {word} backwards. What is its {ORDINALS[place]} letter then?", word[::-1][place], 1),
-            Item(f"Cross out every a, e, i, o and u in {word}. Which letters remain, in order?", without, 1),
-            Item(
-                f"In a code each letter becomes the next one of the alphabet (z becomes a). "
-                f"Which word is written {coded}?",
-                word,
-                2,
-            ),
-            Item(
-                f"How many different letters occur in both {word} and {second}?", str(len(set(word) & set(second))), 2
-            ),
-        ),
-    )
+    return (word[::-1][place], without, word, len(set(word) & set(second))), word, ORDINALS[place], coded, second
 
 
-def alphabetical(rng: Random, number: int) -> Item:
+@worded(
+    "Sort these words alphabetically: {}. Which one comes {}?",
+    "If {} stood in a dictionary, which of them would come {}?",
+    "The books {} are shelved from A to Z. Which book stands {}?",
+    difficulty=1,
+)
+def alphabetical(rng: Random) -> Drawn:
     chosen = rng.sample(WORDS, 5)
     place = rng.randint(1, 3)
-    ask = in_turn(
-        number,
-        (
-            "Sort these words alphabetically: {}. Which one comes {}?",
-            "If {} stood in a dictionary, which of them would come {}?",
-            "The books {} are shelved from A to Z. Which book stands {}?",
-        ),
-    )
-    return Item(ask.format(", ".join(chosen), ORDINALS[place]), sorted(chosen)[place], 1)
+    return sorted(chosen)[place], ", ".join(chosen), ORDINALS[place]
 
 
 def walking(rng: Random, number: int) -> Item:
@@ -120,60 +100,30 @@ def number_pattern(rng: Random, number: int) -> Item:
     return Item(f"{hint}: {', '.join(map(str, terms[:-1]))}. What comes next?", str(terms[-1]), 2)
 
 
-def set_overlap(rng: Random, number: int) -> Item:
+@worded(
+    "Of {0} pupils, {1} play chess, {2} play go and {3} play neither. How many play both?",
+    "A club has {0} members: {1} speak French, {2} speak Spanish, {4} speak both languages. How many speak neither?",
+    "Among {0} houses, {1} have a garden, {2} have a garage and {4} have both. How many have exactly one of the two?",
+    difficulty=2,
+)
+def set_overlap(rng: Random) -> Drawn:
     both, only_a, only_b, neither = (rng.randint(2, 15) for _ in range(4))
-    total, a, b = both + only_a + only_b + neither, both + only_a, both + only_b
-    return in_turn(
-        number,
-        (
-            Item(
-                f"Of {total} pupils, {a} play chess, {b} play go and {neither} play neither. How many play both?",
-                str(both),
-                2,
-            ),
-            Item(
-                f"A club has {total} members: {a} speak French, {b} speak Spanish, {both} speak both languages. "
-                "How many speak neither?",
-                str(neither),
-                2,
-            ),
-            Item(
-                f"Among {total} houses, {a} have a garden, {b} have a garage and {both} have both. "
-                "How many have exactly one of the two?",
-                str(only_a + only_b),
-                2,
-            ),
-        ),
-    )
+    total = both + only_a + only_b + neither
+    return (both, neither, only_a + only_b), total, both + only_a, both + only_b, neither, both
 
 
-def clock(rng: Random, number: int) -> Item:
+@worded(
+    "It is {0}. A film of {1} minutes begins in {2} minutes. At what time does it end?",
+    "A clock runs fast by {3} minutes every hour. It was set right at {4}. What does it show when it is really {5}?",
+    "{6} got up at {7} after {8} minutes of sleep. When did {6} fall asleep, on a 24-hour clock?",
+    difficulty=(1, 2, 2),
+)
+def clock(rng: Random) -> Drawn:
     start, wait, length = 5 * rng.randint(96, 240), 5 * rng.randint(2, 15), 5 * rng.randint(10, 35)
     gain, hour, hours = rng.randint(2, 9), rng.randint(6, 12), rng.randint(4, 9)
-    name = rng.choice(NAMES)
-    return in_turn(
-        number,
-        (
-            Item(
-                f"It is {_time(start)}. A film of {length} minutes begins in {wait} minutes. At what time does it end?",
-                _time(start + wait + length),
-                1,
-            ),
-            Item(
-                f"A clock runs fast by {gain} minutes every hour. It was set right at {_time(60 * hour)}. "
-                f"What does it show when it is really {_time(60 * (hour + hours))}?",
-                _time(60 * (hour + hours) + gain * hours),
-                2,
-            ),
-            Item(
-                f"{name} got up at {_time(start - 120)} after {length + 250} minutes of sleep. "
-                f"When did {name} fall asleep, "
-                "on a 24-hour clock?",
-                _time(start - 120 - length - 250),
-                2,
-            ),
-        ),
-    )
+    name, now, up, sleep = rng.choice(NAMES), 60 * (hour + hours), start - 120, length + 250
+    answers = _time(start + wait + length), _time(now + gain * hours), _time(up - sleep)
+    return answers, _time(start), length, wait, gain, _time(60 * hour), _time(now), name, _time(up), sleep
 
 
 def containers(rng: Random, number: int) -> Item:
@@ -209,7 +159,4 @@ def _time(minutes: int) -> str:
     return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
 
 
-STEPS: dict[str, Template] = {
-    template.__name__: template
-    for template in (calendar, letters, alphabetical, walking, number_pattern, set_overlap, clock, containers)
-}
+STEPS = by_name(calendar, letters, alphabetical, walking, number_pattern, set_overlap, clock, containers)

@@ -7,12 +7,13 @@ questions over both splits (a template whose answer is yes or no can balance by 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from suite.questions.files import SPLITS
-from suite.questions.phrasings import apply_phrasing, deal
+from suite.questions.phrasings import deal, phrased
 from trinity_core.types import AnswerKind, Family, Question, Split
 
 TRIES = 500
@@ -29,6 +30,37 @@ class Item:
 
 
 Template = Callable[[random.Random, int], Item]
+
+
+Drawn = tuple[Any, ...]  # the answer, then the values of a wording's braces
+
+
+def worded(
+    *wordings: str, difficulty: int | tuple[int, ...] = 3
+) -> Callable[[Callable[[random.Random], Drawn]], Template]:
+    """Makes a template of a function that draws the numbers. The wordings take turns; a tuple (of difficulties, or as
+    the answer) has an entry for each."""
+
+    def make(draw: Callable[[random.Random], Drawn]) -> Template:
+        def template(rng: random.Random, number: int) -> Item:
+            answer, *values = draw(rng)
+            answer, level = (in_turn(number, x) if isinstance(x, tuple) else x for x in (answer, difficulty))
+            return Item(in_turn(number, wordings).format(*values), str(answer), level)
+
+        template.__name__ = draw.__name__
+        return template
+
+    return make
+
+
+def numbers(bare: str) -> tuple[str, ...]:
+    """The numbers of a text in reading order: they come once in a template, whatever the story."""
+    return tuple(re.findall(r"\d+", bare))
+
+
+def by_name(*templates: Template) -> dict[str, Template]:
+    """The templates under their functions' names."""
+    return {template.__name__: template for template in templates}
 
 
 def in_turn(number: int, options: Sequence[T]) -> T:
@@ -65,19 +97,9 @@ def build_from_templates(
         for i, (template, number) in enumerate(order):
             identity = f"{family}-{name}-{i:03d}"
             item = _draw(templates[template], identity, template, number, seen, content)
-            built[name].append(
-                Question(
-                    id=identity,
-                    family=family,
-                    split=name,
-                    text=apply_phrasing(phrasings, dealt[i], item.bare),
-                    bare=item.bare,
-                    phrasing=dealt[i],
-                    kind=kind,
-                    reference=item.reference,
-                    meta={"template": template, "difficulty": item.difficulty},
-                )
-            )
+            meta = {"template": template, "difficulty": item.difficulty}
+            question = phrased(family, name, i, kind, item.bare, item.reference, phrasings, dealt[i], **meta)
+            built[name].append(question)
     return built[split]
 
 

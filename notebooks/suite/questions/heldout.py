@@ -22,7 +22,7 @@ from typing import Any
 
 from suite.checkers.check import check_reference
 from suite.questions.files import question_file, read_questions
-from suite.questions.phrasings import GENERAL, apply_phrasing, deal
+from suite.questions.phrasings import GENERAL, deal, phrased
 from trinity_core.types import DataError, Question
 
 HELD_OUT_FAMILIES = ("aime", "bigcode", "gpqa", "mtbench")
@@ -74,24 +74,8 @@ def _bigcode() -> list[Question]:
         bare = f"{ASK}\n\n{problem['prompt'].strip()}"
         fit = (slip for k, slip in enumerate(slips(solution, name)) if k not in UNFIT.get(i, ()))
         tests = "\n\n".join((*_helpers(problem["prompt"], name), problem["test"].strip())) + "\n"
-        questions.append(
-            Question(
-                id=f"bigcode-test-{i:03d}",
-                family="bigcode",
-                split="test",
-                text=apply_phrasing(PHRASINGS, dealt[i], bare),
-                bare=bare,
-                phrasing=dealt[i],
-                kind="code",
-                reference=solution,
-                meta={
-                    "template": problem["task_id"],
-                    "entry_point": name,
-                    "tests": tests,
-                    "wrong": list(islice(fit, 2)),
-                },
-            )
-        )
+        meta = {"template": problem["task_id"], "entry_point": name, "tests": tests, "wrong": list(islice(fit, 2))}
+        questions.append(phrased("bigcode", "test", i, "code", bare, solution, PHRASINGS, dealt[i], **meta))
     return questions
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
+
+from trinity_core.types import AnswerKind, Family, Question, Split
 
 # Shared by all families: the content alone, words before, words after, words on both sides.
 GENERAL = (
@@ -32,6 +35,15 @@ def apply_phrasing(phrasings: Sequence[str], index: int, bare: str) -> str:
     if phrasing.count("{bare}") != 1:
         raise ValueError(f"phrasing {phrasing!r} must hold {{bare}} exactly once")
     return phrasing.replace("{bare}", bare)
+
+
+def phrased(
+    family: Family, split: Split, number: int, kind: AnswerKind, bare: str, reference: str,
+    phrasings: Sequence[str], phrasing: int, **meta: Any,
+) -> Question:  # fmt: skip
+    """Question `number` of the family's split, its content in phrasing number `phrasing`."""
+    text, name = apply_phrasing(phrasings, phrasing, bare), f"{family}-{split}-{number:03d}"
+    return Question(name, family, split, text, bare, phrasing, kind, reference, meta)
 
 
 def deal(key: str, groups: Sequence[str], n: int) -> list[int]:
