@@ -12,18 +12,18 @@ import itertools
 import json
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from string import Template
 from typing import Any
 
-from code_tasks import EASY_AND_MEDIUM, Task
-from code_tasks_hard import HARD
+import yaml
 
 from suite.questions.files import SPLITS
 from suite.questions.phrasings import GENERAL, deal, phrased
+from trinity_core.paths import DATA
 from trinity_core.types import Question, Split
 
 FAMILY = "code"
-TASKS = EASY_AND_MEDIUM + HARD
 PER_TEMPLATE = 4
 RANDOM_TESTS = 3
 TRIES = 2000
@@ -37,6 +37,24 @@ PHRASINGS = GENERAL + (
 Parameters = dict[str, Any]
 _WORDS = "red blue sun moon tree rose stone oak apple ant lamp river sea note table eel tent radar".split()
 _TEXT = "at AT sea Sea noon NOON Tree RIVER river attic Attic banana Banana INITIAL initial seasons SEASONS".split()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One template of the bank, whose first lines say what the fields are."""
+
+    name: str
+    difficulty: int
+    names: str
+    args: str
+    takes: str
+    axes: dict[str, Any]
+    wordings: tuple[str, ...]
+    reference: str
+    wrong: tuple[str, ...]
+
+
+TASKS = [Task(**task) for task in yaml.safe_load((DATA / "questions" / "code_bank.yaml").read_text(encoding="utf-8"))]
 
 
 def build(split: Split) -> list[Question]:
