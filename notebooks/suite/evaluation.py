@@ -33,6 +33,12 @@ def rewards_of(plays: Plays, world: Any) -> np.ndarray:
     return plays.reward.reshape(len(plays.reward), len(world.questions), -1)
 
 
+def alone(world: Any) -> dict[str, np.ndarray]:
+    """Each agent alone, one answer a question: its exact chances, in the shape of rewards (1 seed, n_q)."""
+    agents = enumerate(world.pool.agents)
+    return {a.name: np.array([[world.pool.probability(place, q) for q in world.questions]]) for place, a in agents}
+
+
 def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
     """The head with all weights 0, which draws agent and role evenly whatever it reads; so no text is encoded."""
 

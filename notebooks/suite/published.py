@@ -15,6 +15,7 @@ from trinity_core import paths
 
 PAPER = paths.DATA / "paper"
 IN_DISTRIBUTION = ("livecodebench", "math500", "mmlu", "rlpr")
+BENCHMARKS = {"math": "math500", "knowledge": "mmlu", "reasoning": "rlpr", "code": "livecodebench"}  # of our families
 HELD_OUT = ("aime2025", "bigcodebench", "gpqa_d")  # MT-Bench is scored from 1 to 10 and stands apart
 TASK_NAMES = {
     "livecodebench": "LiveCodeBench",

@@ -13,8 +13,9 @@ from suite import experiments as ex
 from suite.chapters import ablations as ab
 from suite.chapters import ablations_figures as draw
 from suite.pools import load_pool
-from suite.published import published
+from suite.published import BENCHMARKS, published
 from suite.questions import load_questions
+from suite.stats.scores import AVERAGE
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import HEADS, NEVER, agent_role_probabilities, make_head, without
 from trinity_core.rollout import LoopSettings
@@ -130,7 +131,7 @@ def test_the_pool_must_fit():
 
 
 # --- Table 2 ---
-FAMILIES = [family for family in ab.BENCHMARKS for _ in range(10)]
+FAMILIES = [family for family in BENCHMARKS for _ in range(10)]
 
 
 def trained(chance, seeds=3):
@@ -154,19 +155,17 @@ def test_variants_are_the_rows_of_the_table():
 
 def test_losses_stand_beside_the_papers():
     runs = {ab.FULL: trained(0.8), "w/o Thinker": trained(0.8), "last token": trained(0.5)}
-    table = ab.losses(runs, FAMILIES).set_index(["variant", "part"])
-    none, much = table.loc["w/o Thinker", ab.AVERAGE], table.loc["last token", ab.AVERAGE]
-    assert none["loss"] == 0 and none["low"] <= 0 <= none["high"]
-    assert 15 < much["low"] < much["loss"] < much["high"] < 45
+    table = ab.losses(runs, FAMILIES).set_index(["system", "part"])
+    none, much = table.loc["w/o Thinker", AVERAGE], table.loc["last token", AVERAGE]
+    assert none["value"] == 0 and none["low"] <= 0 <= none["high"]
+    assert 15 < much["low"] < much["value"] < much["high"] < 45
     printed = published("table2_ablations").set_index("variant")
-    for part, column in ab.COLUMNS.items():
+    for part, column in {AVERAGE: "average_printed", **BENCHMARKS}.items():
         expected = printed.loc[ab.FULL, column] - printed.loc["last token", column]
         assert table.loc[("last token", part), "paper"] == pytest.approx(expected)
     scores = ab.score_table(runs, FAMILIES).set_index("variant")
-    assert scores.loc[ab.FULL, ab.AVERAGE] - scores.loc["last token", ab.AVERAGE] == pytest.approx(much["loss"])
-    assert scores.loc["last token", list(ab.BENCHMARKS)].mean() == pytest.approx(scores.loc["last token", ab.AVERAGE])
-    with pytest.raises(ValueError, match="no questions of 'chess'"):
-        ab.gap(ab.rewards(runs[ab.FULL]), ab.rewards(runs[ab.FULL]), FAMILIES, "chess")
+    assert scores.loc[ab.FULL, AVERAGE] - scores.loc["last token", AVERAGE] == pytest.approx(much["value"])
+    assert scores.loc["last token", list(BENCHMARKS)].mean() == pytest.approx(scores.loc["last token", AVERAGE])
 
 
 def test_orders_go_down_the_table():
@@ -183,10 +182,11 @@ def test_behaviour_adds_up(world):
         head = make_head("linear", 7, D)
         task = Task(world, without(head, group, names) if group else head)
         runs[variant] = [SimpleNamespace(test_plays=task.judge(np.zeros(task.n), 3))]
-    table = ab.behaviour(runs).set_index("variant")
+    families = [question.family for question in world.questions]
+    table = ab.spending(runs, families, names).set_index("variant")
     assert table[list(ROLES)].sum(axis=1).to_numpy() == pytest.approx(np.full(3, 100))
     assert table.loc["Workers", "turns"] == 5 and table.loc["Workers", "accepted"] == 0
-    assert names[table.loc["one", "main agent"]] == "Gemma-3-27B-It" and table.loc["one", "its share"] == 100
+    assert table.loc["one", "main agent"] == "Gemma-3-27B-It" and table.loc["one", "its share"] == 100
     assert (table["dollars"] > 0).all() and table.loc["one", "dollars"] < table.loc["all", "dollars"]
 
 
@@ -203,28 +203,12 @@ def test_a_part_is_taken_from_a_trained_coordinator(world, monkeypatch):
         SimpleNamespace(result=SimpleNamespace(theta=theta), test_rewards=task.rewards(theta, ex.REPLICATES))
         for theta in (weights.ravel(), np.zeros(task.n))
     ]
-    table = ab.taken_away(full, variants, families).set_index("variant")
+    table = ab.taken_away(full, variants, families).set_index("system")
     assert list(table.index) == ["w/o Thinker", "w/o tri-role selection", "Gemma-3-27B-It only"]
     alone = ex.make_task(variants["Gemma-3-27B-It only"])
     scores = [np.mean([t.rewards(run.result.theta, ex.REPLICATES) for run in full]) for t in (task, alone)]
-    assert table.loc["Gemma-3-27B-It only", "loss"] == pytest.approx(100 * (scores[0] - scores[1]))
-    assert (table["low"] <= table["loss"]).all() and (table["loss"] <= table["high"]).all()
-    row = ab.full_scores(full, families).set_index("part").loc[ab.AVERAGE]
-    assert row["score"] == pytest.approx(100 * scores[0])
-    assert row["paper"] == published("table2_ablations").set_index("variant").loc[ab.FULL, "average_printed"]
-
-
-def test_chances_alone_are_the_pools(world):
-    table = ab.chances_alone([world, world], ("training", "test"))
-    assert table["training"].equals(table["test"]) and len(table) == 7
-    mean = np.mean([world.pool.probability(2, question) for question in world.questions])  # families are of one size
-    assert table.loc[2, "test"] == pytest.approx(100 * mean)
-
-
-def test_rounded_keeps_a_number_inside_its_interval():
-    assert ab.rounded(1.26, 0.04, 2.0) == {"ours": 1.3, "interval": (0.0, 2.0)}
-    assert ab.rounded(0.04, 0.04, 0.06) == {"ours": 0.0, "interval": (0.0, 0.1)}
-    assert ab.rounded(0.06, 0.0, 0.06, 1)["interval"][1] == 0.1
+    assert table.loc["Gemma-3-27B-It only", "value"] == pytest.approx(100 * (scores[0] - scores[1]))
+    assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
 
 
 def test_figures_are_drawn():
@@ -233,6 +217,6 @@ def test_figures_are_drawn():
     matplotlib.use("agg")
     losses = ab.losses({ab.FULL: trained(0.8), "last token": trained(0.5), "GPT-5 only": trained(0.7)}, FAMILIES)
     figure = draw.draw_losses(losses)
-    assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == list(ab.COLUMNS)
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == list(ab.PARTS)
     behaviour = pd.DataFrame({"variant": ["a", "b"], "turns": [4.0, 5.0], **{role: [25.0, 50.0] for role in ROLES}})
     assert len(draw.draw_turns(behaviour).axes[0].patches) == 6

@@ -12,6 +12,7 @@ from suite.pools import load_pool
 from suite.published import published
 from suite.questions import FAMILIES, load_questions
 from suite.stats.separability import svm
+from suite.stats.turns import plays_turns
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import make_head
 from trinity_core.rollout import LoopSettings
@@ -57,13 +58,13 @@ def planted(strength):
 @pytest.fixture(scope="module")
 def firm(task, families):
     thetas = [planted(5.0), planted(5.0)]
-    return thetas, choices.turns_table([task.judge(theta, REPLICATES) for theta in thetas], families)
+    return thetas, plays_turns([task.judge(theta, REPLICATES) for theta in thetas], families)
 
 
 # --- counting ---
 def test_turns_table_holds_every_turn(task, families):
     play = task.judge(planted(1.0), REPLICATES)
-    turns = choices.turns_table([play, play], families)
+    turns = plays_turns([play, play], families)
     assert len(turns) == 2 * play.turns.sum() and set(turns["seed"]) == {0, 1}
     for number in (0, 17, play.reward.size - 1):
         rows = turns[(turns["seed"] == 1) & (turns["rollout"] == number)]
@@ -79,15 +80,15 @@ def test_turns_table_holds_every_turn(task, families):
 def test_shares_find_the_planted_agents(task, firm):
     names = [agent.name for agent in task.world.pool.agents]
     found = choices.shares(firm[1], "agent", names, "family")
-    assert found.groupby("family")["share"].sum().tolist() == pytest.approx([100] * 4)
+    assert found.groupby("family")["value"].sum().tolist() == pytest.approx([100] * 4)
     for place, family in enumerate(FAMILIES):
         row = found[(found["family"] == family) & (found["name"] == names[place])].iloc[0]
-        assert row["share"] > 30 and row["low"] <= row["share"] <= row["high"]
+        assert row["value"] > 30 and row["low"] <= row["value"] <= row["high"]
         part = firm[1][firm[1]["family"] == family]
         ahead, rival = choices.lead(part, place)
         assert rival != place and ahead.value > 0
     roles = choices.shares(firm[1], "role", ROLES, "turn")
-    assert roles.groupby("turn")["share"].sum().tolist() == pytest.approx([100] * 5)
+    assert roles.groupby("turn")["value"].sum().tolist() == pytest.approx([100] * 5)
 
 
 def test_transitions_are_chances_and_keep_the_rules(firm):
@@ -150,7 +151,7 @@ def test_planted_choices_are_foretold_up_to_the_ceiling(task, firm, families):
 def test_even_choices_cannot_be_foretold(task, families):
     """The negative: a head of zeros draws evenly, whatever it reads."""
     thetas = [np.zeros(task.n)]
-    turns = choices.turns_table([task.judge(thetas[0], REPLICATES)], families)
+    turns = plays_turns([task.judge(thetas[0], REPLICATES)], families)
     table = choices.accuracies(task, thetas, turns, families, folds=5, seed=1).set_index(
         ["features", "labels", "kernel"]
     )
@@ -167,7 +168,7 @@ def test_labels_follow_the_best_agent_and_ties_are_even():
     families = ["a"] * 20 + ["b"] * 20 + ["c"] * 20
     counts = choices.label_counts(rewards, draws=40, seed=0)
     assert counts.shape == (7, 40, 60) and (counts.sum(axis=0) == 1).all()
-    shares = choices.label_shares(counts, families, "ABCDEFG").set_index(["family", "name"])["share"]
+    shares = choices.label_shares(counts, families, "ABCDEFG").set_index(["family", "name"])["value"]
     assert shares["a", "C"] == 100
     assert shares["b"].to_numpy() == pytest.approx(np.full(7, 100 / 7), abs=4)
     ties = choices.ties(rewards, families).set_index("family")
@@ -212,7 +213,7 @@ def test_figures_are_drawn(task, firm, families):
 
 def test_what_there_is_to_win(task):
     world = task.world
-    table = choices.to_win(world, world, 0)
+    table = choices.to_win(world, world, "GPT-5")
     assert table["family"].tolist() == [*FAMILIES, "mean"]
     mine = [q for q in world.questions if q.family == "code"]
     chances = np.mean([[world.pool.probability(a, q) for a in range(7)] for q in mine], axis=0)

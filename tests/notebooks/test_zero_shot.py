@@ -13,6 +13,7 @@ from suite.published import published
 from suite.questions import load_questions
 from suite.questions.heldout import load_heldout
 from suite.stats.intervals import Estimate
+from suite.stats.turns import behaviour, plays_turns
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import make_head
 from trinity_core.pool import PoolError
@@ -85,7 +86,7 @@ def test_mt_bench_is_not_played():
 
 
 def test_the_held_out_world_has_the_pool_of_training(monkeypatch):
-    monkeypatch.setattr("suite.experiments.get_encoder", lambda *_: MadeEncoder(D))
+    monkeypatch.setattr(zero_shot, "get_encoder", lambda *_: MadeEncoder(D))
     world = zero_shot.heldout_world.__wrapped__("smoke")
     assert [q.family for q in world.questions] == [f for f in zero_shot.COLUMNS for _ in range(12)]
     assert world.settings == LoopSettings(transcript="released", max_turns=5)
@@ -112,7 +113,7 @@ def test_all_thetas_at_once_are_the_tasks_own_rewards(world, head):
 
 def test_an_agent_alone_is_a_head_that_asks_it_once(held_out, pool, head):
     once = SimulatedWorld(held_out, pool, MadeEncoder(D), LoopSettings(transcript="released", max_turns=1))
-    alone = zero_shot.alone(once)
+    alone = evaluation.alone(once)
     assert list(alone) == [agent.name for agent in pool.agents]
     for agent, chances in enumerate(alone.values()):
         weights = np.zeros((10, D))
@@ -147,12 +148,13 @@ def test_who_cannot_read_loses_what_reading_gives(world, head):
     blind = evaluation.blind(world, head, theta, plays, 20)
     assert world.encoder.encoded == encoded  # no text but those that were read
     assert (blind.roles[..., 0] == ROLES.index("worker")).mean() > 0.9  # it knows the turn,
-    shares = zero_shot.behaviour(blind, zero_shot.families_of(world), [agent.name for agent in world.pool.agents])
+    families, agents = [q.family for q in world.questions], [agent.name for agent in world.pool.agents]
+    shares, own = (behaviour(plays_turns([p], families), agents) for p in (blind, plays))
     assert np.ptp(shares["Claude-4-Sonnet"]) < 12  # but not the family
-    own = zero_shot.behaviour(plays, zero_shot.families_of(world), [agent.name for agent in world.pool.agents])
     assert np.ptp(own["Claude-4-Sonnet"]) > 60
-    assert own.iloc[:, :7].sum(axis=1).to_numpy() == pytest.approx(100)
+    assert own[agents].sum(axis=1).to_numpy() == pytest.approx(100)
     assert own[list(ROLES)].sum(axis=1).to_numpy() == pytest.approx(100)
+    assert own["turns"].mean() == pytest.approx(plays.turns.mean())
 
 
 @pytest.mark.parametrize("rule", ["released", "paper"])
@@ -178,22 +180,6 @@ def test_one_evaluation_holds_every_smaller_turn_budget(held_out, pool, head, ru
 # --- the tables
 
 
-def test_scores_weigh_families_alike_and_leads_are_their_differences():
-    families = ["aime"] * 6 + ["gpqa"] * 2
-    generator = np.random.default_rng(3)
-    ours, theirs = generator.random((3, 8, 2)), generator.random((1, 8, 2))
-    frame = zero_shot.scores({"ours": ours, "theirs": theirs}, families).set_index(["system", "column"])
-    mean = 50 * (ours[:, :6].mean() + ours[:, 6:].mean())
-    assert frame.loc[("ours", "average"), "value"] == pytest.approx(mean)
-    lead = zero_shot.leads(ours, {"theirs": theirs}, families).set_index("column")
-    for column in ("aime", "gpqa", "average"):
-        gap = frame.loc[("ours", column), "value"] - frame.loc[("theirs", column), "value"]
-        assert lead.loc[column, "value"] == pytest.approx(gap)
-        assert lead.loc[column, "low"] <= gap <= lead.loc[column, "high"]
-    same = zero_shot.leads(theirs, {"theirs": theirs}, families)
-    assert (same[["value", "low", "high"]].to_numpy() == 0).all()  # paired: the same system has no lead at all
-
-
 def test_the_published_average_is_recomputed():
     table = zero_shot.published_table()
     assert table.loc["TRINITY", "average"] == pytest.approx((50 + 35.8 + 76.82) / 3)
@@ -209,13 +195,13 @@ def test_steps_of_the_turn_budget():
     assert turn_budget.bend(rewards, budgets, (1, 2, 3), families).value == 25
     curve = turn_budget.pass_at_1(rewards, budgets, families, "code")
     assert curve["K"].tolist() == budgets and curve["value"].tolist() == [0, 100, 100]
-    with pytest.raises(ValueError, match="no question of the family 'aime'; choose one of math, code"):
+    with pytest.raises(ValueError, match="no questions of 'aime'; choose average or one of math, code"):
         turn_budget.pass_at_1(rewards, budgets, families, "aime")
 
 
 def test_turn_by_turn(world, head):
     plays = evaluation.play_all(world, head, thetas(head), 3)
-    frame = turn_budget.by_turn(plays).set_index("turn")
+    frame = turn_budget.by_turn(plays_turns([plays], [q.family for q in world.questions])).set_index("turn")
     assert frame["reached"].is_monotonic_decreasing and frame.loc[1, "reached"] == 100
     assert frame[list(ROLES)].sum(axis=1).to_numpy() == pytest.approx(100)
     later = frame["reached"].shift(-1, fill_value=0)[:-1]

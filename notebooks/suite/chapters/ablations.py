@@ -5,32 +5,29 @@ part helps. Variants carry the names of the table's rows.
 
 How the rows are read, where the paper leaves it open: without tri-role selection every turn is a Worker's, for all K
 turns, since nobody can accept; with one agent only, the roles are still learnt. What is taken away is never chosen
-(`heads.MaskedHead`), so theta, population and budget are TRINITY's own.
+(`heads.without`), so theta, population and budget are TRINITY's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task
-from suite.published import published
-from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
+from suite.published import BENCHMARKS, published
+from suite.stats import scores
+from suite.stats.scores import AVERAGE
+from suite.stats.turns import behaviour, plays_turns
 from trinity_core.types import ROLES
-from trinity_core.world import STOPS
 
-if TYPE_CHECKING:
-    import pandas as pd
+Runs = Mapping[str, Sequence[Trained]]
 
 FULL = "TRINITY"
-AVERAGE = "average"
-# Our families and the benchmarks that they stand for, as `data/paper` calls them.
-BENCHMARKS = {"math": "math500", "knowledge": "mmlu", "reasoning": "rlpr", "code": "livecodebench"}
-COLUMNS = {AVERAGE: "average_printed"} | BENCHMARKS
 ONLY = " only"
+PARTS = (AVERAGE, *BENCHMARKS)
 
 
 def variants(base: Experiment, agents: Sequence[str], alone: Sequence[str]) -> dict[str, Experiment]:
@@ -48,126 +45,69 @@ def variants(base: Experiment, agents: Sequence[str], alone: Sequence[str]) -> d
     return found
 
 
-def rewards(runs: Sequence[Trained]) -> np.ndarray:
-    """(seeds, n_questions, R): test rewards of several seeds."""
-    return np.stack([run.test_rewards for run in runs])
+def rewards(runs: Runs) -> dict[str, np.ndarray]:
+    """Test rewards (seeds, n_questions, R) of each variant."""
+    return {variant: np.stack([run.test_rewards for run in trained]) for variant, trained in runs.items()}
 
 
-def gap(ours: np.ndarray, theirs: np.ndarray, families: Sequence[str], part: str = AVERAGE) -> Estimate:
-    """mean(ours) - mean(theirs) in points, on one family's questions or on all (families weighing alike)."""
-    rows = np.flatnonzero([part in (AVERAGE, family) for family in families])
-    if not len(rows):
-        raise ValueError(f"no questions of {part!r}; choose {AVERAGE} or one of {', '.join(dict.fromkeys(families))}")
-    names = [families[row] for row in rows]
-    return Estimate(*(100 * x for x in paired_difference(ours[:, rows], theirs[:, rows], names)))
+def printed() -> pd.DataFrame:
+    """Table 2 by variant, in percent: the printed average and a column for each of our families."""
+    table = published("table2_ablations").set_index("variant")[["average_printed", *BENCHMARKS.values()]]
+    return table.set_axis(list(PARTS), axis=1)
 
 
-def rounded(value: float, low: float, high: float, places: int = 1) -> dict[str, Any]:
-    """`ours` and `interval` of a claim with so many decimals; the interval holds the number after rounding, too."""
-    ours = round(float(value), places)
-    return {"ours": ours, "interval": (min(round(float(low), places), ours), max(round(float(high), places), ours))}
+def score_table(runs: Runs, families: Sequence[str]) -> pd.DataFrame:
+    """A row a variant: test score (percent) on average with its interval, and by family."""
+    return scores.wide(scores.scores(rewards(runs), families, parts=PARTS)).rename_axis("variant").reset_index()
 
 
-def score_table(runs: Mapping[str, Sequence[Trained]], families: Sequence[str]) -> pd.DataFrame:
-    """A row a variant: test score (percent) by family and on average with its interval."""
-    import pandas as pd
-
-    rows, names = [], np.asarray(families)
-    for variant, trained in runs.items():
-        found = rewards(trained)
-        mean = mean_interval(found, families)
-        row = {"variant": variant, AVERAGE: 100 * mean.value, "low": 100 * mean.low, "high": 100 * mean.high}
-        rows.append(row | {family: 100 * np.nanmean(found[:, names == family]) for family in BENCHMARKS})
-    return pd.DataFrame(rows)
-
-
-def full_scores(trained: Sequence[Trained], families: Sequence[str]) -> pd.DataFrame:
-    """TRINITY's own row of Table 2: columns part, score, low, high, paper (percent)."""
-    import pandas as pd
-
-    found, table = rewards(trained), published("table2_ablations").set_index("variant")
-    parts = {AVERAGE: mean_interval(found, families)} | by_family(found, families)
-    rows = [(part, *(100 * x for x in parts[part]), table.loc[FULL, column]) for part, column in COLUMNS.items()]
-    return pd.DataFrame(rows, columns=["part", "score", "low", "high", "paper"])
-
-
-def losses(runs: Mapping[str, Sequence[Trained]], families: Sequence[str]) -> pd.DataFrame:
-    """A row a variant and part (average, then each family): our loss with its interval, and the paper's, in points.
-
-    Columns variant, part, loss, low, high, paper.
-    """
-    import pandas as pd
-
-    full, table = rewards(runs[FULL]), published("table2_ablations").set_index("variant")
-    rows = []
-    for variant, trained in runs.items():
-        if variant == FULL:
-            continue
-        for part, column in COLUMNS.items():
-            found = gap(full, rewards(trained), families, part)
-            printed = table.loc[FULL, column] - table.loc[variant, column] if variant in table.index else np.nan
-            rows.append((variant, part, *found, round(printed, 2)))
-    return pd.DataFrame(rows, columns=["variant", "part", "loss", "low", "high", "paper"])
+def losses(runs: Runs, families: Sequence[str]) -> pd.DataFrame:
+    """`scores.leads` of TRINITY over each variant, a row a variant and part, beside the paper's loss."""
+    found, table = rewards(runs), printed()
+    pairs = {variant: (found[FULL], found[variant]) for variant in runs if variant != FULL}
+    return scores.leads(pairs, families, parts=PARTS, paper=table.loc[FULL] - table)
 
 
 def taken_away(full: Sequence[Trained], variants: Mapping[str, Experiment], families: Sequence[str]) -> pd.DataFrame:
-    """The average loss, in points, when a variant's part is taken from trained coordinators that had it: not trained
-    again. Columns variant, loss, low, high; variants that lack no role and no agent are left out."""
-    import pandas as pd
-
-    rows = []
+    """The average loss, as `losses`, when a variant's part is taken from trained coordinators that had it: not trained
+    again. Variants that lack no role and no agent are left out."""
+    whole, pairs = np.stack([run.test_rewards for run in full]), {}
     for variant, e in variants.items():
         if e.without:
             task, world = make_task(e), get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
-            found = np.stack([task.rewards(run.result.theta, REPLICATES, world) for run in full])
-            rows.append((variant, *gap(rewards(full), found, families)))
-    return pd.DataFrame(rows, columns=["variant", "loss", "low", "high"])
+            pairs[variant] = whole, np.stack([task.rewards(run.result.theta, REPLICATES, world) for run in full])
+    return scores.leads(pairs, families, parts=(AVERAGE,))
 
 
 def orders(names: Sequence[str]) -> list[tuple[str, str, float]]:
     """Neighbours in Table 2's order by printed average, among `names`: (higher, lower, difference in points)."""
-    table = published("table2_ablations").set_index("variant")["average_printed"]
+    table = printed()[AVERAGE]
     ranked = table[[name for name in names if name in table.index]].sort_values(ascending=False)
     pairs = zip(ranked.index[:-1], ranked.index[1:], strict=True)
     return [(a, b, round(float(ranked[a] - ranked[b]), 2)) for a, b in pairs]
 
 
-def behaviour(runs: Mapping[str, Sequence[Trained]]) -> pd.DataFrame:
+def spending(runs: Runs, families: Sequence[str], agents: Sequence[str]) -> pd.DataFrame:
     """A row a variant, over seeds and test rollouts: how it spends its turns and what it costs.
 
     Columns variant, turns, accepted (percent of rollouts), a share of the turns for each role (percent), output
-    tokens (of a rollout), dollars (of a thousand rollouts), main agent (place) and its share of the turns (percent).
+    tokens (of a rollout), dollars (of a thousand rollouts), main agent and its share of the turns (percent).
     """
-    import pandas as pd
-
     rows = []
     for variant, trained in runs.items():
         plays = [run.test_plays for run in trained]
-        roles = np.mean([play.role_share() for play in plays], axis=0)
-        agents = np.mean([play.agent_share() for play in plays], axis=0)
-        row = {
-            "variant": variant,
-            "turns": np.mean([play.turns.mean() for play in plays]),
-            "accepted": 100 * np.mean([(play.stop == STOPS.index("accepted")).mean() for play in plays]),
-        }
-        row |= {role: 100 * share for role, share in zip(ROLES, roles, strict=True)}
-        row |= {
-            "tokens": np.mean([play.tokens_out.mean() for play in plays]),
-            "dollars": 1e3 * np.mean([play.cost.mean() for play in plays]),
-            "main agent": int(agents.argmax()),
-            "its share": 100 * agents.max(),
-        }
-        rows.append(row)
+        turns = plays_turns(plays, families)
+        mean = behaviour(turns, agents, by="seed").mean()
+        rows.append(
+            {
+                "variant": variant,
+                "turns": mean["turns"],
+                "accepted": 100 * (turns["next"] == "accepted").sum() / sum(play.reward.size for play in plays),
+                **mean[list(ROLES)],
+                "tokens": np.mean([play.tokens_out.mean() for play in plays]),
+                "dollars": 1e3 * np.mean([play.cost.mean() for play in plays]),
+                "main agent": mean[list(agents)].idxmax(),
+                "its share": mean[list(agents)].max(),
+            }
+        )
     return pd.DataFrame(rows)
-
-
-def chances_alone(worlds: Sequence[Any], names: Sequence[str]) -> pd.DataFrame:
-    """A row an agent: its exact chance (percent) to be right alone, over each world's questions, families alike."""
-    import pandas as pd
-
-    columns = {}
-    for world, name in zip(worlds, names, strict=True):
-        families = [question.family for question in world.questions]
-        chances = [[world.pool.probability(a, q) for q in world.questions] for a in range(world.n_agents)]
-        columns[name] = [100 * mean_interval(np.array([row]), families).value for row in chances]
-    return pd.DataFrame({"agent": [agent.name for agent in worlds[0].pool.agents], **columns})

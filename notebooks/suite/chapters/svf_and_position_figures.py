@@ -98,7 +98,7 @@ def draw_training(arms: Mapping[str, Sequence[pd.DataFrame]], title: str, window
 
 
 def draw_losses(panels: Mapping[str, pd.DataFrame]) -> Figure:
-    """Points that an ablation loses, one panel each; frames of `analysis.ablations.losses` of one variant."""
+    """Points that an ablation loses, one panel each; frames of `ablations.losses` of one variant."""
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, len(panels), figsize=(4.9 * len(panels), 3.7), sharey=True, squeeze=False)
@@ -107,7 +107,7 @@ def draw_losses(panels: Mapping[str, pd.DataFrame]) -> Figure:
         for place, row in zip(places, frame.itertuples(), strict=True):
             colour = style.FAMILY_COLOURS.get(row.part, style.BLACK)
             ax.plot([row.low, row.high], [place, place], color=colour, linewidth=2.2)
-            ax.plot(row.loss, place, style.FAMILY_MARKERS.get(row.part, "P"), color=colour, markersize=7)
+            ax.plot(row.value, place, style.FAMILY_MARKERS.get(row.part, "P"), color=colour, markersize=7)
             style.mark_paper(ax, row.paper, at=place, axis="x", label="paper" if place == places[0] else None)
         ax.axvline(0, color=style.GREY, linewidth=1.2)
         ax.set_yticks(places, frame["part"])

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+from trinity_core.types import ROLES
 
 LOOKS = {
     "TRINITY": (style.BLACK, "o", "-"),
     "trained at each K": (style.BLUE, "s", (0, (5, 2))),
     "untrained head": (style.GREY, "^", (0, (1, 1))),
 }
-ROLE_LOOKS = {
+TURN_LOOKS = {
     "worker": (style.BLUE, "o"),
     "thinker": (style.ORANGE, "^"),
     "verifier": (style.GREEN, "s"),
+    "reached": (style.BLACK, "o"),
+    "accepted": (style.GREEN, "s"),
+    "no answer": (style.VERMILION, "X"),
 }
 
 
@@ -33,33 +36,28 @@ def budget(
 
     `lines`: title -> {agent: its score alone}, drawn across; `paper`: title -> columns K, value, drawn as marks.
     """
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(panels), figsize=(5.6 * len(panels), 4.3), squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         for name, curve in curves.items():
             colour, marker, dash = LOOKS[name]
             ax.plot(curve["K"], curve["value"], marker=marker, linestyle=dash, color=colour, markersize=5, label=name)
             ax.fill_between(curve["K"], curve["low"], curve["high"], color=colour, alpha=0.13, linewidth=0)
-        last = max(curve["K"].max() for curve in curves.values())
         for agent, value in lines.get(title, {}).items():
-            ax.axhline(value, color=style.AGENT_COLOURS[agent], linewidth=1.2, linestyle=(0, (3, 1, 1, 1)))
+            colour = style.AGENT_COLOURS[agent]
+            ax.axhline(value, color=colour, linewidth=1.2, linestyle=(0, (3, 1, 1, 1)))
             ax.text(1.01, value, f"{agent}\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=8,
-                    color=style.AGENT_COLOURS[agent])  # fmt: skip
+                    color=colour)  # fmt: skip
         if title in paper:
             for number, row in enumerate(paper[title].itertuples()):
                 style.mark_paper(ax, row.value, at=row.K, label=None if number else "paper (output cap lifted)")
         ax.set(title=title, xlabel="turn budget K", ylabel="pass@1 (%)")
-        ax.set_xticks(range(1, int(last) + 1))
-    handles, names = axes[0][0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=4)
+        ax.set_xticks(range(1, max(curve["K"].max() for curve in curves.values()) + 1))
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return fig
 
 
 def gains(curves: Mapping[str, pd.DataFrame], paper: Mapping[int, float], base: int) -> Figure:
     """Points above pass@1 at K = `base`, one line a family, with intervals; `paper`: K -> the paper's gain."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(7.2, 4.0))
     ends = []
     for shift, (family, curve) in enumerate(curves.items()):
@@ -84,21 +82,18 @@ def gains(curves: Mapping[str, pd.DataFrame], paper: Mapping[int, float], base: 
     return fig
 
 
-def turns(frame: pd.DataFrame, roles: Sequence[str]) -> Figure:
+def turns(frame: pd.DataFrame) -> Figure:
     """Left: roles by turn; right: rollouts still going and how the others ended. `frame` as of `by_turn`."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
-    for role in roles:
-        colour, marker = ROLE_LOOKS[role]
-        axes[0].plot(frame["turn"], frame[role], marker=marker, markersize=5, color=colour, label=role)
-    axes[0].set(title="Roles by turn", ylabel="share of that turn's roles (%)", ylim=(0, 100))
-    looks = (("reached", style.BLACK, "o"), ("accepted", style.GREEN, "s"), ("no answer", style.VERMILION, "X"))
-    for name, colour, marker in looks:
-        axes[1].plot(frame["turn"], frame[name], marker=marker, markersize=5, color=colour, label=name)
-    axes[1].set(title="Who is still going", ylabel="of all rollouts (%)", ylim=(0, 102))
-    for ax in axes:
-        ax.set_xlabel("turn")
+    panels = {
+        "Roles by turn": (ROLES, "share of that turn's roles (%)", 100),
+        "Who is still going": (("reached", "accepted", "no answer"), "of all rollouts (%)", 102),
+    }
+    for ax, (title, (columns, label, top)) in zip(axes, panels.items(), strict=True):
+        for name in columns:
+            colour, marker = TURN_LOOKS[name]
+            ax.plot(frame["turn"], frame[name], marker=marker, markersize=5, color=colour, label=name)
+        ax.set(title=title, xlabel="turn", ylabel=label, ylim=(0, top))
         ax.set_xticks(frame["turn"])
         ax.legend()
     return fig

@@ -1,15 +1,14 @@
 """What a trained coordinator chooses, and whether that can be read off its states (Figures 7, 12, 13, 15; Table 5).
 
-- `turns_table`: one row a turn of the test rollouts of several trainings; `shares` and `transitions` count in it.
-- `accuracies`: how well an SVM (module `separability`) foretells the agent that was chosen, or the family of the
+- `shares`, `lead` and `transitions` count in the turns of the test rollouts of several trainings (`stats.turns`).
+- `accuracies`: how well an SVM (`stats.separability`) foretells the agent that was chosen, or the family of the
   question, from hidden states or from the head's logits, on questions that it was not fitted on. Beside each accuracy
   stand others: the *base rate*, always saying the commonest label; an SVM that knows only the transcript's length; and
   the *ceiling*, always saying what the policy finds likeliest. Choices are drawn, so no predictor can be expected above
   it.
 - `label_counts`: how often each agent is the oracle label of a question (`training.sft`).
 
-Intervals: bootstrap over seeds and questions, 95 %, as in `analysis.intervals`. Symbols: S, Q, L: seeds, questions,
-agents.
+Intervals: bootstrap over seeds and questions, 95 %, as in `stats.intervals`. Symbols: S, Q, L: seeds, questions, agents.
 """
 
 from __future__ import annotations
@@ -17,10 +16,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from suite.evaluation import alone
 from suite.experiments import REPLICATES, Trained, get_world, make_task
 from suite.stats.intervals import DRAWS, Estimate, mean_interval
 from suite.stats.separability import svm
@@ -30,48 +33,12 @@ from trinity_core.training.task import Task
 from trinity_core.types import ROLES
 from trinity_core.world import STOPS, Plays
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 START = "start"
 LENGTH = "transcript length"
 KERNELS = {"hidden state": ("linear", "rbf"), "head logits": ("linear", "rbf"), LENGTH: ("linear",)}
 
 
 # --- counting ---
-def turns_table(plays: Sequence[Plays], families: Sequence[str]) -> pd.DataFrame:
-    """One row a turn of the rollouts of several seeds, in their order.
-
-    Columns seed, rollout, question (place), family, turn (from 1), node, agent (place), role, named (by a Thinker) and
-    next: the role of the turn after it, or how the rollout ended.
-    """
-    import pandas as pd
-
-    tables = []
-    for seed, play in enumerate(plays):
-        acted = play.agents[0] >= 0
-        rollout, turn = np.nonzero(acted)
-        names = np.array([*ROLES, *STOPS])
-        after = np.where(np.roll(acted, -1, axis=1), np.roll(play.roles[0], -1, axis=1), 0)
-        last = turn + 1 == play.turns[0, rollout]
-        following = np.where(last, len(ROLES) + play.stop[0, rollout], after[rollout, turn])
-        question = play.questions[0, rollout]
-        columns = {
-            "seed": seed,
-            "rollout": rollout,
-            "question": question,
-            "family": np.asarray(families)[question],
-            "turn": turn + 1,
-            "node": play.nodes[0][acted],
-            "agent": play.agents[0][acted],
-            "role": np.array(ROLES)[play.roles[0][acted]],
-            "named": play.named[0][acted],
-            "next": names[following],
-        }
-        tables.append(pd.DataFrame(columns))
-    return pd.concat(tables, ignore_index=True)
-
-
 def ratio_interval(part: np.ndarray, whole: np.ndarray) -> Estimate:
     """sum(part) / sum(whole), both (S, Q): what share of all turns; seeds and questions are drawn again."""
     there = whole.sum(axis=0) > 0
@@ -85,29 +52,25 @@ def ratio_interval(part: np.ndarray, whole: np.ndarray) -> Estimate:
 
 def cells(turns: pd.DataFrame, chosen: np.ndarray | None = None) -> np.ndarray:
     """(S, Q): turns of each seed on each question, all or those where `chosen` (rows,) holds."""
-    shape = (turns["seed"].max() + 1, turns["question"].max() + 1)
-    counts = np.zeros(shape)
-    rows = turns if chosen is None else turns[np.asarray(chosen)]
-    np.add.at(counts, (rows["seed"].to_numpy(), rows["question"].to_numpy()), 1)
-    return counts
+    rows = turns if chosen is None else turns[chosen]
+    counts = pd.crosstab(rows["seed"], rows["question"])
+    shape = (range(turns["seed"].max() + 1), range(turns["question"].max() + 1))
+    return counts.reindex(index=shape[0], columns=shape[1], fill_value=0).to_numpy(float)
 
 
 def shares(turns: pd.DataFrame, column: str, names: Sequence[str], by: str) -> pd.DataFrame:
     """The percent of the turns that each of `names` had (agents by place, roles by name), in each group of `by`.
 
-    Columns: `by`, name, share, low, high.
+    Columns: `by`, name, value, low, high.
     """
-    import pandas as pd
-
     rows = []
-    for group in dict.fromkeys(turns[by]):
+    for group in turns[by].unique():
         part = turns[turns[by] == group]
         whole = cells(part)
         for place, name in enumerate(names):
             chosen = part[column] == (place if column == "agent" else name)
-            found = ratio_interval(cells(part, chosen), whole)
-            rows.append((group, name, *(100 * x for x in found)))
-    return pd.DataFrame(rows, columns=[by, "name", "share", "low", "high"])
+            rows.append((group, name, *ratio_interval(cells(part, chosen), whole).percent()))
+    return pd.DataFrame(rows, columns=[by, "name", "value", "low", "high"])
 
 
 def lead(turns: pd.DataFrame, agent: int) -> tuple[Estimate, int]:
@@ -116,13 +79,11 @@ def lead(turns: pd.DataFrame, agent: int) -> tuple[Estimate, int]:
     counts[agent] = -1
     rival = int(counts.argmax())
     ahead = cells(turns, turns["agent"] == agent) - cells(turns, turns["agent"] == rival)
-    return Estimate(*(100 * x for x in ratio_interval(ahead, cells(turns)))), rival
+    return ratio_interval(ahead, cells(turns)).percent(), rival
 
 
 def transitions(turns: pd.DataFrame) -> pd.DataFrame:
     """Percent of the moves out of each row's place: start and the roles, to the roles and the ends of a rollout."""
-    import pandas as pd
-
     first = turns[turns["turn"] == 1]["role"].value_counts().rename(START).to_frame().T
     table = pd.concat([first, pd.crosstab(turns["role"], turns["next"])])
     table = table.reindex(index=[START, *ROLES], columns=[*ROLES, *STOPS[:3]], fill_value=0).fillna(0)
@@ -176,9 +137,6 @@ def folds_of(families: Sequence[str], folds: int, seed: int) -> np.ndarray:
 
 def foretold(model: Any, X: np.ndarray, y: np.ndarray, fold: np.ndarray) -> np.ndarray:
     """(n,): whether `model`, fitted on the other folds, gives row i its label. One label alone is foretold as it is."""
-    from sklearn.base import clone
-    from sklearn.exceptions import ConvergenceWarning
-
     right = np.empty(len(y), bool)
     for part in np.unique(fold):
         test, labels = fold == part, y[fold != part]
@@ -201,8 +159,6 @@ def accuracies(
     Labels are the agent chosen (one rollout a question, every turn), over all families and by family, and the family
     (task type; the question alone). `thetas`: one a seed of `turns`; a model is fitted for each. Folds are by question.
     """
-    import pandas as pd
-
     fold, place = folds_of(families, folds, seed), np.asarray(families)
     found: dict[tuple[str, str, str], list[np.ndarray]] = {}  # (right, ceiling; Q) of each seed
     options: dict[str, list[np.ndarray]] = {}  # (labels, Q) of each seed: how often each label stands
@@ -220,8 +176,7 @@ def accuracies(
                     right = foretold(svm(kernel), X, y, fold[question])
                     both = np.stack([_by_question(right, question), _by_question(likeliest, question)])
                     found.setdefault((features, labels, kernel), []).append(both)
-    everything = np.arange(len(families))
-    parts = [(key, key[1], everything) for key in found]
+    parts = [(key, key[1], np.arange(len(families))) for key in found]
     for family in dict.fromkeys(families):
         key = ("hidden state", "agent selection", "linear")
         parts.append((key, f"agent selection on {family}", np.flatnonzero(place == family)))
@@ -229,9 +184,8 @@ def accuracies(
     for key, labels, own in parts:
         values, kinds = np.stack(found[key])[:, :, own], [families[q] for q in own]
         base = np.stack([each[each[:, own].mean(axis=1).argmax(), own] for each in options[key[1]]])
-        gain = mean_interval(values[:, 0] - base, kinds)
-        found_here = (*mean_interval(values[:, 0], kinds), base.mean(), values[:, 1].mean())
-        rows.append((key[0], labels, key[2], *found_here, *gain))
+        accuracy, gain = (mean_interval(rights, kinds) for rights in (values[:, 0], values[:, 0] - base))
+        rows.append((key[0], labels, key[2], *accuracy, base.mean(), values[:, 1].mean(), *gain))
     columns = ["accuracy", "low", "high", "base", "ceiling", "gain", "gain low", "gain high"]
     return pd.DataFrame(rows, columns=["features", "labels", "kernel", *columns])
 
@@ -255,26 +209,21 @@ def label_counts(rewards: np.ndarray, draws: int, seed: int) -> np.ndarray:
 
 
 def label_shares(counts: np.ndarray, families: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
-    """The percent of each family's questions whose label each agent is: columns family, name, share, low, high."""
-    import pandas as pd
-
+    """The percent of each family's questions whose label each agent is: columns family, name, value, low, high."""
     rows, place = [], np.asarray(families)
     for family in dict.fromkeys(families):
-        own = counts[:, :, place == family]
-        for name, part in zip(names, own, strict=True):
-            rows.append((family, name, *(100 * x for x in ratio_interval(part, np.ones_like(part)))))
-    return pd.DataFrame(rows, columns=["family", "name", "share", "low", "high"])
+        for name, part in zip(names, counts[:, :, place == family], strict=True):
+            rows.append((family, name, *ratio_interval(part, np.ones_like(part)).percent()))
+    return pd.DataFrame(rows, columns=["family", "name", "value", "low", "high"])
 
 
 def ties(rewards: np.ndarray, families: Sequence[str]) -> pd.DataFrame:
     """By family, percent of (seed, question) pairs: nobody right, one agent right, several, all; and of questions
     whose label hangs on no draw (one agent alone is best in most seeds)."""
-    import pandas as pd
-
     right, place = rewards.sum(axis=2), np.asarray(families)
     n_agents = rewards.shape[2]
-    alone = (rewards * (right == 1)[:, :, None]).sum(axis=0)  # (Q, L): seeds in which the agent alone was right
-    settled = alone.max(axis=1) > len(rewards) / 2
+    alone_right = (rewards * (right == 1)[:, :, None]).sum(axis=0)  # (Q, L): in how many seeds
+    settled = alone_right.max(axis=1) > len(rewards) / 2
     rows = []
     for family in dict.fromkeys(families):
         own = right[:, place == family]
@@ -286,30 +235,24 @@ def ties(rewards: np.ndarray, families: Sequence[str]) -> pd.DataFrame:
 def paper_shares(table: pd.DataFrame, task: str, names: Sequence[str]) -> Mapping[str, float]:
     """Percent by agent of one task, from Figure 15 (a row a task) or Table 5 (a column a task, counts)."""
     if "task" in table:
-        row = table.set_index("task").loc[task]
-        return {name: float(row[name]) for name in names}
-    counts = table.set_index("agent")[task]
-    return {name: float(100 * counts[name] / counts.sum()) for name in names}
+        return table.set_index("task").loc[task, list(names)].astype(float).to_dict()
+    counts = table.set_index("agent").loc[list(names), task]
+    return (100 * counts / counts.sum()).to_dict()
 
 
-def to_win(pupils: Any, test: Any, favourite: int) -> pd.DataFrame:
+def to_win(pupils: Any, test: Any, favourite: str) -> pd.DataFrame:
     """By family: the agent with the highest exact chance alone on the training questions, its chance and the
     favourite's there, and both on the test questions (percent). The last row is the mean."""
-    import pandas as pd
-
-    names = [agent.name for agent in test.pool.agents]
-    chances = [
-        pd.DataFrame([[w.pool.probability(a, q) for a in range(w.n_agents)] for q in w.questions])
-        .groupby([q.family for q in w.questions], sort=False)
+    training, asked = (
+        pd.DataFrame({name: 100 * chances[0] for name, chances in alone(world).items()})
+        .groupby([q.family for q in world.questions], sort=False)
         .mean()
-        for w in (pupils, test)
-    ]
-    best = chances[0].idxmax(axis=1)
-    columns = {
-        f"{who}, {split}": [100 * table.loc[family, a] for family, a in picks.items()]
-        for split, table in zip(("training", "test"), chances, strict=True)
-        for who, picks in (("best", best), (names[favourite], dict.fromkeys(best.index, favourite)))
-    }
-    table = pd.DataFrame({"family": best.index, "best on training": [names[a] for a in best]} | columns)
-    table.loc[len(table)] = ["mean", "", *table[list(columns)].mean()]
+        for world in (pupils, test)
+    )
+    best = training.idxmax(axis=1)
+    table = pd.DataFrame({"family": best.index, "best on training": best.to_numpy()})
+    for split, chances in (("training", training), ("test", asked)):
+        table[f"best, {split}"] = [chances.loc[family, name] for family, name in best.items()]
+        table[f"{favourite}, {split}"] = chances.loc[best.index, favourite].to_numpy()
+    table.loc[len(table)] = ["mean", "", *table.iloc[:, 2:].mean()]
     return table

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 KERNEL_MARKERS = {"linear": "o", "rbf": "s"}
 # Where the places of a rollout stand in a diagram, and how wide an arrow of 100 % is (points).
@@ -24,45 +23,28 @@ LABEL = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none"
 
 def draw_selection(panels: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Figure:
     """Stacked bars: panel (a family) -> bar (paper, ours, ...) -> agent -> percent of the selections."""
-    import matplotlib.pyplot as plt
-
     bars = list(next(iter(panels.values())))
     rows = -(-len(panels) // 2)
     fig, axes = plt.subplots(rows, 2, figsize=(10.4, 1.2 + rows * (0.5 + 0.24 * len(bars))), sharex=True, sharey=True)
     for ax, (title, found) in zip(axes.flat, panels.items(), strict=True):
-        left = np.zeros(len(bars))
-        for agent, colour in style.AGENT_COLOURS.items():
-            ink = "white" if colour in (style.BLUE, style.VERMILION, style.GREEN) else "black"
-            width = np.array([found[bar].get(agent, 0.0) for bar in bars])
-            ax.barh(bars, width, left=left, color=colour, label=agent, height=0.8, edgecolor="white", linewidth=0.6)
-            for place in np.flatnonzero(width >= 9):
-                ax.text(left[place] + width[place] / 2, place, f"{width[place]:.0f}", ha="center", va="center",
-                        fontsize=8, color=ink)  # fmt: skip
-            left += width
+        shares = pd.DataFrame(found).T.reindex(columns=style.AGENT_COLOURS).fillna(0.0)
+        style.stack(ax, shares, style.AGENT_COLOURS, least=9)
         ax.set(title=title, xlim=(0, 100.5))
-        ax.grid(visible=False)
-    axes[0, 0].invert_yaxis()
+    style.name_rows(axes[0, 0], bars)
     for ax in axes[-1]:
         ax.set_xlabel("share of the turns (%)")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=4)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return fig
 
 
 def draw_by_turn(agents: pd.DataFrame, roles: pd.DataFrame) -> Figure:
-    """Who acts (left) and in which role (right) at each turn, stacked; frames of `choices.shares`."""
-    import matplotlib.pyplot as plt
-
+    """Who acts (left) and in which role (right) at each turn, stacked; frames of `what_it_learned.shares`."""
     fig, axes = plt.subplots(1, 2, figsize=(10.4, 3.8), sharey=True)
     panels = (("agents", agents, style.AGENT_COLOURS), ("roles", roles, style.ROLE_COLOURS))
     for ax, (title, table, colours) in zip(axes, panels, strict=True):
-        wide = table.pivot(index="turn", columns="name", values="share")
-        below = np.zeros(len(wide))
-        for name, colour in colours.items():
-            ax.bar(wide.index, wide[name], bottom=below, color=colour, label=name, width=0.84, edgecolor="white")
-            below += wide[name].to_numpy()
+        wide = table.pivot(index="turn", columns="name", values="value")[list(colours)]
+        style.stack(ax, wide, colours, at=wide.index, vertical=True)
         ax.set(title=title, xlabel="turn", ylim=(0, 100))
-        ax.grid(visible=False)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2 if len(colours) > 3 else 3)
     axes[0].set_ylabel("share of the turns (%)")
     return fig
@@ -71,10 +53,8 @@ def draw_by_turn(agents: pd.DataFrame, roles: pd.DataFrame) -> Figure:
 def draw_transitions(panels: Mapping[str, pd.DataFrame], least: float = 3.0) -> Figure:
     """A diagram a panel: circles are the roles, an arrow's width the percent of the moves out of its place.
 
-    Frames of `choices.transitions`; moves below `least` percent are left out.
+    Frames of `what_it_learned.transitions`; moves below `least` percent are left out.
     """
-    import matplotlib.pyplot as plt
-
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     fig, axes = plt.subplots(rows, columns, figsize=(5.6 * columns, 3.1 * rows), squeeze=False)
@@ -87,54 +67,39 @@ def draw_transitions(panels: Mapping[str, pd.DataFrame], least: float = 3.0) -> 
 
 
 def _diagram(ax: Axes, table: pd.DataFrame, least: float) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    met = {*table.index, *table.columns[(table >= least).any()]}
-    for before, row in table.iterrows():
-        for after, percent in row.items():
-            if percent < least:
-                continue
-            start, end = np.array(PLACES[before]), np.array(PLACES[after])
-            ink = {"color": style.BLUE, "linewidth": 0.6 + WIDEST * percent / 100, "alpha": 0.45}
-            if before == after:
-                side = 1 if before == "thinker" else -1
-                around = ((-0.16, 0.2 * side), (0.16, 0.2 * side), (0, 0.52 * side))
-                left, right, middle = (start + np.array(by) for by in around)
-                arrow = FancyArrowPatch(left, right, shrinkA=0, shrinkB=0, connectionstyle=f"arc3,rad={-1.8 * side}",
-                                        arrowstyle="-", **ink)  # fmt: skip
-            else:
-                arrow = FancyArrowPatch(start, end, connectionstyle="arc3,rad=0.14", arrowstyle="-|>",
-                                        mutation_scale=11, shrinkA=20, shrinkB=22, **ink)  # fmt: skip
-                along, across = end - start, np.array([(end - start)[1], -(end - start)[0]])
-                middle = start + 0.42 * along + 0.1 * across
-            ax.add_patch(arrow)
-            ax.text(*middle, f"{percent:.0f}", fontsize=8.5, ha="center", va="center", bbox=LABEL)
-    for name in sorted(met):
-        place, colour = PLACES[name], style.ROLE_COLOURS.get(name, "white")
-        ink = "white" if name in ("worker", "thinker") else "black"
-        shape = "circle,pad=0.35" if name in style.ROLE_COLOURS else "round,pad=0.3"
-        said = name.replace(" before ", " before\n")
-        ax.text(*place, said, ha="center", va="center", fontsize=8, color=ink, zorder=3,
-                bbox={"boxstyle": shape, "facecolor": colour, "edgecolor": style.GREY})  # fmt: skip
+    moves = table.stack()
+    for (before, after), percent in moves[moves >= least].items():
+        start, end = np.array(PLACES[before]), np.array(PLACES[after])
+        ink = {"color": style.BLUE, "linewidth": 0.6 + WIDEST * percent / 100, "alpha": 0.45}
+        if before == after:
+            side = 1 if before == "thinker" else -1
+            left, right, middle = (start + (x, y * side) for x, y in ((-0.16, 0.2), (0.16, 0.2), (0, 0.52)))
+            arrow = FancyArrowPatch(left, right, shrinkA=0, shrinkB=0, connectionstyle=f"arc3,rad={-1.8 * side}",
+                                    arrowstyle="-", **ink)  # fmt: skip
+        else:
+            arrow = FancyArrowPatch(start, end, connectionstyle="arc3,rad=0.14", arrowstyle="-|>", mutation_scale=11,
+                                    shrinkA=20, shrinkB=22, **ink)  # fmt: skip
+            along = end - start
+            middle = start + 0.42 * along + 0.1 * np.array([along[1], -along[0]])
+        ax.add_patch(arrow)
+        ax.text(*middle, f"{percent:.0f}", fontsize=8.5, ha="center", va="center", bbox=LABEL)
+    for name in sorted({*table.index, *table.columns[(table >= least).any()]}):
+        colour, shape = style.ROLE_COLOURS.get(name, "white"), "circle,pad=0.35"
+        box = {"boxstyle": shape if name in style.ROLE_COLOURS else "round,pad=0.3", "facecolor": colour}
+        ax.text(*PLACES[name], name.replace(" before ", " before\n"), ha="center", va="center", fontsize=8, zorder=3,
+                color=style.ink_on(colour), bbox=box | {"edgecolor": style.GREY})  # fmt: skip
     ax.set(xlim=(-0.4, 4.6), ylim=(-0.45, 2.45))
 
 
 def draw_foretelling(table: pd.DataFrame) -> Figure:
     """A row a test (features, labels, kernel): accuracy and its interval; grey: from base rate to ceiling; the paper's
-    accuracy a diamond. `table`: of `choices.accuracies`, with a column `paper`."""
-    import matplotlib.pyplot as plt
-
+    accuracy a diamond. `table`: of `what_it_learned.accuracies`, with a column `paper`."""
     fig, ax = plt.subplots(figsize=(8.6, 1.2 + 0.34 * len(table)))
-    for place, row in enumerate(table.itertuples()):
-        ax.barh(place, row.ceiling - row.base, left=row.base, color="#E2E2E2", height=0.74, zorder=0)
-        ax.plot([row.base, row.base], [place - 0.37, place + 0.37], color=style.GREY, linewidth=2)
-        ax.plot([row.low, row.high], [place, place], color=style.BLUE, linewidth=3, alpha=0.5, solid_capstyle="butt")
-        ax.plot(row.accuracy, place, KERNEL_MARKERS[row.kernel], color=style.BLUE, markersize=5.5)
-        if np.isfinite(row.paper):
-            style.mark_paper(ax, row.paper, at=place, axis="x", label=None)
-    names = [f"{row.features}: {row.labels}, {row.kernel}" for row in table.itertuples()]
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
+    for at, (_, row) in enumerate(table.rename(columns={"accuracy": "value"}).iterrows()):
+        ax.barh(at, row["ceiling"] - row["base"], left=row["base"], color="#E2E2E2", height=0.74, zorder=0)
+        ax.plot([row["base"], row["base"]], [at - 0.37, at + 0.37], color=style.GREY, linewidth=2)
+        style.interval(ax, row, at, style.BLUE, KERNEL_MARKERS[row["kernel"]])
+    style.name_rows(ax, [f"{row.features}: {row.labels}, {row.kernel}" for row in table.itertuples()])
     ax.grid(axis="y", visible=False)
     ax.set(xlim=(0, 1.04), title="How well an SVM foretells")
     fig.supxlabel("accuracy (bar: 95 % interval; grey: from base rate to ceiling; diamond: the paper)", fontsize=10)
@@ -143,45 +108,40 @@ def draw_foretelling(table: pd.DataFrame) -> Figure:
 
 def draw_planes(planes: Mapping[str, np.ndarray], families: Sequence[str], agents: Sequence[str]) -> Figure:
     """Planes of logits, title -> points (n, 2); one row coloured by family, one by the agent that was chosen."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(2, len(planes), figsize=(4.6 * len(planes), 7.4), squeeze=False)
-    kinds = ((families, style.FAMILY_COLOURS, style.FAMILY_MARKERS), (agents, style.AGENT_COLOURS, {}))
-    for row, (labels, colours, markers) in enumerate(kinds):
-        for ax, (title, plane) in zip(axes[row], planes.items(), strict=True):
+    kinds = (
+        ("by family", families, style.FAMILY_COLOURS, style.FAMILY_MARKERS),
+        ("by chosen agent", agents, style.AGENT_COLOURS, {}),
+    )
+    for row, (what, labels, colours, markers) in zip(axes, kinds, strict=True):
+        for ax, (title, plane) in zip(row, planes.items(), strict=True):
             for name, colour in colours.items():
                 own = np.asarray(labels) == name
                 if own.any():
                     ax.scatter(*plane[own].T, s=20, alpha=0.75, linewidths=0, color=colour, label=name,
                                marker=markers.get(name, "o"))  # fmt: skip
-            ax.set(title=title if row == 0 else "", xticks=[], yticks=[])
+            ax.set(title=title if row is axes[0] else "", xticks=[], yticks=[])
             ax.spines[:].set(visible=True, color="#CCCCCC")
-        handles, names = axes[row, 0].get_legend_handles_labels()
-        axes[row, -1].legend(handles, names, loc="center left", bbox_to_anchor=(1, 0.5), markerscale=1.6)
-    for ax, what in zip(axes[:, 0], ("by family", "by chosen agent"), strict=True):
-        ax.set_ylabel(what)
+        row[0].set_ylabel(what)
+        row[-1].legend(*row[0].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1, 0.5), markerscale=1.6)
     return fig
 
 
 def draw_labels(labels: pd.DataFrame, paper: Mapping[tuple[str, str], float]) -> Figure:
     """Table 5: a panel a family, a row an agent, the percent of questions whose oracle label it is; paper: diamonds.
 
-    `labels`: columns family, name, share, low, high; `paper`: (family, agent) -> percent.
+    `labels`: columns family, name, value, low, high; `paper`: (family, agent) -> percent.
     """
-    import matplotlib.pyplot as plt
-
-    families, agents = list(dict.fromkeys(labels["family"])), list(style.AGENT_COLOURS)
+    families, agents = labels["family"].unique(), list(style.AGENT_COLOURS)
     fig, axes = plt.subplots(1, len(families), figsize=(2.6 + 2.1 * len(families), 3.4), sharey=True, squeeze=False)
     for ax, family in zip(axes[0], families, strict=True):
-        for row in labels[labels["family"] == family].itertuples():
-            place, colour = agents.index(row.name), style.AGENT_COLOURS[row.name]
-            ax.plot([row.low, row.high], [place, place], color=colour, linewidth=3, alpha=0.6, solid_capstyle="butt")
-            ax.plot(row.share, place, "o", color=colour, markersize=6)
-            style.mark_paper(ax, paper[family, row.name], at=place, axis="x", label=None)
+        rows = labels[labels["family"] == family].set_index("name")
+        for at, agent in enumerate(agents):
+            row = rows.loc[agent].to_dict() | {"paper": paper[family, agent]}
+            style.interval(ax, row, at, style.AGENT_COLOURS[agent])
         ax.axvline(100 / len(agents), color=style.GREY, linestyle=":", linewidth=1.4)
         ax.set(title=family, xlim=(0, None))
         ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(agents)), agents)
-    axes[0, 0].invert_yaxis()
+    style.name_rows(axes[0, 0], agents)
     fig.supxlabel("questions with this label (%; bar: 95 % interval; diamond: the paper; dotted: even)", fontsize=10)
     return fig

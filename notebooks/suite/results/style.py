@@ -5,7 +5,12 @@ Colours are Okabe and Ito's palette, told apart also by colour-blind readers; me
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import to_rgb
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,3 +107,63 @@ def mark_paper(ax: Axes, value: float, *, at: Any = None, axis: str = "y", label
         )[0]
     draw = ax.axhline if axis == "y" else ax.axvline
     return draw(value, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.3, label=label, zorder=4)
+
+
+def interval(
+    ax: Axes, row: Any, at: float, colour: str, marker: str = "o", size: float = 6, hollow: bool = False
+) -> None:
+    """A value with its interval (`row`: value, low, high) as a bar at height `at`; and the paper's mark, if it has one."""
+    ax.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=3, alpha=0.55, solid_capstyle="butt")
+    face = "white" if hollow else colour
+    ax.plot(row["value"], at, marker, color=colour, markerfacecolor=face, markersize=size, zorder=4)
+    if pd.notna(row.get("paper")):
+        mark_paper(ax, row["paper"], at=at, axis="x", label=None)
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Names at the heights 0, 1, ..., from top to bottom, without lines across."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.6)
+
+
+def side(row: Any) -> str:
+    """The colour of a difference: blue above 0, red below, grey where its interval holds 0."""
+    return BLUE if row["low"] > 0 else VERMILION if row["high"] < 0 else GREY
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever is read better on `colour`."""
+    red, green, blue = to_rgb(colour)
+    return "white" if 0.3 * red + 0.6 * green + 0.1 * blue < 0.55 else "black"
+
+
+def stack(
+    ax: Axes,
+    table: pd.DataFrame,
+    colours: Mapping[str, str],
+    *,
+    at: Any = None,
+    vertical: bool = False,
+    least: float = np.inf,
+    form: str = ".0f",
+) -> None:
+    """A bar a row of `table`, at the places `at`, stacked by column; parts of at least `least` say their number."""
+    at, base = np.arange(len(table)) if at is None else at, np.zeros(len(table))
+    for name in table:
+        colour, part = colours.get(name, GREY), table[name].to_numpy(float)
+        bars = ax.bar if vertical else ax.barh
+        bars(
+            at,
+            part,
+            **{"bottom" if vertical else "left": base},
+            color=colour,
+            edgecolor="white",
+            linewidth=0.5,
+            label=name,
+        )
+        for place, start, size in zip(at, base, part, strict=True):
+            if size >= least:
+                where = (place, start + size / 2) if vertical else (start + size / 2, place)
+                ax.text(*where, format(size, form), ha="center", va="center", fontsize=8, color=ink_on(colour))
+        base = base + part
+    ax.grid(visible=False)

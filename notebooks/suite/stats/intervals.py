@@ -24,9 +24,16 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    def percent(self) -> Estimate:
+        """The same in percent, or in points."""
+        return Estimate(*(100 * part for part in self))
+
     def points(self) -> str:
-        """In percent, one decimal."""
-        return f"{100 * self.value:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        """In percent, as text."""
+        return str(self.percent())
+
+    def __str__(self) -> str:
+        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
 
 
 def mean_interval(rewards: np.ndarray, families: Sequence[str]) -> Estimate:
