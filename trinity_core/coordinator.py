@@ -5,7 +5,7 @@ head turns its hidden state into logits, and `heads.decide` draws agent and role
 
 A theta means something only with the encoder, the text format, the token read, the head and the order of the agents
 that it was made with. `Coordinator` keeps them together, in one safetensors file, and refuses any other encoder or pool
-by name. `load_released` reads the vector that the authors published.
+by name.
 """
 
 from __future__ import annotations
@@ -25,17 +25,6 @@ from trinity_core.paths import write_atomic
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder, Text
     from trinity_core.svf_encoder import SvfEncoder
-
-# L agents in the order of the released vector's first seven rows (Figure 15, A0 ... A6).
-RELEASED_AGENTS = (
-    "GPT-5",
-    "Claude-4-Sonnet",
-    "Gemini-2.5-pro",
-    "DeepSeek-R1-Distill-Qwen-32B",
-    "Gemma-3-27B-It",
-    "Qwen3-32B (reasoning)",
-    "Qwen3-32B (direct)",
-)
 
 # What a hidden state depends on, and what to do where it differs. The fingerprint covers all, and the weights.
 REMEDIES = {
@@ -142,7 +131,7 @@ class Coordinator:
         agents = tuple(agent.name for agent in task.world.pool.agents)
         settings = {"rank": task.head.rank} if task.head.name == "low-rank" else {}
         rule = task.svf.rule if task.svf else None
-        return cls(_described(task.world.encoder), agents, task.head.name, theta, rule, settings)
+        return cls(described(task.world.encoder), agents, task.head.name, theta, rule, settings)
 
     @property
     def made_head(self) -> Head:
@@ -160,7 +149,7 @@ class Coordinator:
 
     def check(self, encoder: Encoder, pool: Any = None) -> None:
         """ValueError naming the first setting in which the encoder, or the pool's order of agents, is another one."""
-        given = _described(encoder)
+        given = described(encoder)
         for setting, remedy in REMEDIES.items():
             if remedy and self.encoder[setting] != given[setting]:
                 raise ValueError(
@@ -205,36 +194,8 @@ class Coordinator:
         return found
 
 
-def load_released(
-    path: Path | str, encoder: Encoder | None = None, agents: Sequence[str] = RELEASED_AGENTS
-) -> Coordinator:
-    """The authors' published vector: SVF offsets of nine blocks, then the linear head, row-major; never unpickled.
-
-    For Qwen3-0.6B (the default encoder, from the hub, with its chat template): 9,216 offsets + 10 x 1,024 = 19,456.
-    ValueError where the file holds anything but finite float64 numbers, or not as many as the encoder's model needs.
-    """
-    from trinity_core.encoder import load_encoder
-    from trinity_core.svf import Svf
-
-    try:
-        vector = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is not a plain .npy array ({error}); only unpickled numbers are read") from None
-    if not isinstance(vector, np.ndarray) or vector.dtype != np.float64 or vector.ndim != 1:
-        found = f"{vector.dtype} of shape {vector.shape}" if isinstance(vector, np.ndarray) else "several arrays"
-        raise ValueError(f"{path} holds {found}; the released vector is float64 of shape (n,)")
-    encoder = encoder or load_encoder("Qwen/Qwen3-0.6B", input_format="chat")
-    offsets = Svf(encoder, "released").size
-    head = make_head("linear", len(agents), encoder.d)
-    if len(vector) != offsets + head.size:
-        raise ValueError(
-            f"{path} holds {len(vector)} numbers; {encoder.name!r} needs {offsets} offsets + {head.size} head weights ="
-            f" {offsets + head.size}; load the encoder that the vector was made for"
-        )
-    return Coordinator(_described(encoder), tuple(agents), "linear", vector, "released")
-
-
-def _described(encoder: Encoder) -> dict[str, Any]:
+def described(encoder: Encoder) -> dict[str, Any]:
+    """What a hidden state of this encoder depends on: a `Coordinator`'s `encoder`."""
     return {setting: getattr(encoder, setting) for setting in REMEDIES}
 
 

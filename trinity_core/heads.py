@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,8 +24,6 @@ import numpy as np
 
 from trinity_core.checks import one_of, whole
 from trinity_core.types import ROLES
-
-NEVER = -1e9  # a forbidden logit: finite, since logits must be; e^(NEVER - any usual logit) is 0 in float64
 
 
 @dataclass(frozen=True)
@@ -217,31 +215,6 @@ class PerLogitHead(BlockDiagonalHead):
         return {f"W{block}": (1, narrow + (block < wider)) for block in range(self.n_logits)}
 
 
-@dataclass(frozen=True)
-class MaskedHead(Head):
-    """`head` that never chooses the logits `forbidden` (indices), which `label` names: an ablation of Table 2.
-
-    theta keeps its length, so it is trained by the same optimiser with the same population and draws. See `without`.
-    """
-
-    head: Head
-    forbidden: tuple[int, ...]
-    label: str
-
-    name = property(lambda self: f"{self.head.name} without {self.label}")
-    argmax = property(lambda self: self.head.argmax)
-    shapes = property(lambda self: self.head.shapes)
-
-    def initial(self, generator: np.random.Generator) -> np.ndarray:
-        """As the head itself starts."""
-        return self.head.initial(generator)
-
-    def _logits(self, arrays: dict[str, np.ndarray], states: np.ndarray, **settings: Any) -> np.ndarray:
-        logits = self.head._logits(arrays, states, **settings)
-        logits[..., self.forbidden] = NEVER
-        return logits
-
-
 HEADS: dict[str, Callable[..., Head]] = {  # Table 3's heads, in its order
     "linear": LinearHead,
     "low-rank": LowRankHead,
@@ -261,28 +234,6 @@ def make_head(name: str, n_agents: int, d: int, **settings: int) -> Head:
     if unknown := [key for key in settings if (name, key) != ("low-rank", "rank")]:
         raise ValueError(f"the {name} head has no setting {unknown[0]!r}; only 'low-rank' has one: rank=20 or rank=14")
     return HEADS[name](n_agents, d, **settings)
-
-
-def without(head: Head, names: Sequence[str], agents: Sequence[str]) -> MaskedHead:
-    """`head` that never chooses the roles and agents called `names`; `agents`: the pool's names in its order.
-
-    ValueError for a name that is neither, for a set that leaves no agent or no role, and for a role that a Thinker
-    could still name: its word goes before the head's.
-    """
-    options = [*agents, *ROLES]
-    if len(agents) != head.n_agents:
-        raise ValueError(f"{len(agents)} agents' names for a head of {head.n_agents}; give the pool's own, in order")
-    if isinstance(names, str) or not names:
-        raise ValueError(f"without {names!r}: give a tuple of at least one name, such as ('thinker',)")
-    if unknown := [name for name in names if name not in options]:
-        raise ValueError(f"cannot do without {unknown[0]!r}; choose among {', '.join(options)}")
-    for kind, members in (("agent", agents), ("role", ROLES)):
-        if set(members) <= set(names):
-            raise ValueError(f"without {', '.join(names)} no {kind} is left; keep at least one")
-    if "thinker" not in names and (named := [role for role in ROLES if role in names]):
-        raise ValueError(f"a Thinker could still name the {named[0]}; leave the thinker out as well")
-    forbidden = tuple(place for place, name in enumerate(options) if name in names)
-    return MaskedHead(head.n_agents, head.d, head, forbidden, ", ".join(options[place] for place in forbidden))
 
 
 class Decision(NamedTuple):

@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from suite.baselines.variants import Whitening, without
 from suite.profiles import get_profile
 from suite.worlds.bank import StateBank
 from suite.worlds.simulated import SimulatedWorld
 from suite.worlds.tree import SimulatedTree
 from trinity_core.encoder import Encoder
-from trinity_core.heads import make_head, without
+from trinity_core.heads import make_head
 from trinity_core.rollout import LoopSettings
-from trinity_core.training.task import Task, Whitening
+from trinity_core.training.task import Task
 from trinity_core.training.train import PAPER_BUDGET, TrainingError, TrainingResult, train
 from trinity_core.world import Plays
 

@@ -13,13 +13,12 @@ import yaml
 from svf_reference import FullPasses, written_in_order
 from tiny_models import make_model
 
+from suite.baselines.released import RELEASED_AGENTS, load_released
 from suite.pools.config import POOLS
 from trinity_core.coordinator import (
-    RELEASED_AGENTS,
     Coordinator,
     HeadPolicy,
     SvfPolicy,
-    load_released,
 )
 from trinity_core.encoder import load_encoder
 from trinity_core.heads import HEADS, make_head

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from made_states import MadeEncoder
 
+from suite.baselines.variants import Whitening
 from suite.experiments import Experiment, run_experiments, seeds_of
 from suite.pools import load_pool
 from suite.questions import load_questions
@@ -25,7 +26,7 @@ from trinity_core.coordinator import Coordinator
 from trinity_core.heads import HEADS, make_head
 from trinity_core.paths import ROOT
 from trinity_core.rollout import LoopSettings
-from trinity_core.training import METHODS, Task, Whitening, train
+from trinity_core.training import METHODS, Task, train
 from trinity_core.training.learners import Adam, RandomSearch, Reinforce, SepCmaEs
 from trinity_core.training.log import LogError, TrainingLog
 from trinity_core.training.sft import Sft, label_cost, oracle_labels

@@ -10,6 +10,7 @@ import pytest
 from made_states import MadeEncoder
 
 from suite import experiments as ex
+from suite.baselines.variants import NEVER, without
 from suite.chapters import ablations as ab
 from suite.chapters import ablations_figures as draw
 from suite.pools import load_pool
@@ -17,7 +18,7 @@ from suite.published import BENCHMARKS, published
 from suite.questions import load_questions
 from suite.stats.scores import AVERAGE
 from suite.worlds.simulated import SimulatedWorld
-from trinity_core.heads import HEADS, NEVER, agent_role_probabilities, make_head, without
+from trinity_core.heads import HEADS, agent_role_probabilities, make_head
 from trinity_core.rollout import LoopSettings
 from trinity_core.training import Task, train
 from trinity_core.training.learners import SepCmaEs

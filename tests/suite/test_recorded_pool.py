@@ -11,6 +11,7 @@ import pytest
 from made_states import MadeEncoder, RoundedEncoder
 from recorded_files import AGENTS, NO_DATA, questions, write_routellm, write_routerbench, write_routerdc
 
+from suite.baselines.variants import without
 from suite.commands import main as trinity
 from suite.pools import load_pool
 from suite.pools.recorded import RecordedPool, build
@@ -18,7 +19,7 @@ from suite.recordings.answers import options_of, read_answer
 from suite.recordings.readers import read_table
 from suite.worlds.recorded import RecordedWorld, draw_questions, in_order, run_recorded, texts_of
 from trinity_core.coordinator import HeadPolicy
-from trinity_core.heads import make_head, without
+from trinity_core.heads import make_head
 from trinity_core.pool import PoolError, ask_sync
 from trinity_core.roles import Transcript, build_prompt
 from trinity_core.rollout import Job, LoopSettings

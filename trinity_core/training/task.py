@@ -29,32 +29,6 @@ FRESH = 10**9  # replicates from here on are for evaluation: no training reaches
 
 
 @dataclass(frozen=True)
-class Whitening:
-    """h -> A h, with A = (M + shrink * tr(M)/d * I)^(-1/2) of some states' second moments M = E[h h^T] (d, d).
-
-    A head W on whitened features is the linear head W A: a change of coordinates in which all directions are alike, so
-    that one step size fits them all. The states' mean is not taken out: a head without bias prefers an agent
-    everywhere through what all states share, and could not without it.
-    """
-
-    matrix: np.ndarray
-
-    @classmethod
-    def fit(cls, states: np.ndarray, shrink: float = 0.1) -> Whitening:
-        """From states (n, d), n >= 2."""
-        states = np.asarray(states, np.float64)
-        if states.ndim != 2 or len(states) < 2:
-            raise ValueError(f"states of shape {states.shape} cannot be whitened; give (n, d) with n of at least 2")
-        values, vectors = np.linalg.eigh(states.T @ states / len(states))
-        scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + shrink * values.mean())
-        return cls((vectors * scale) @ vectors.T)
-
-    def __call__(self, states: np.ndarray) -> np.ndarray:
-        """(..., d) -> (..., d)."""
-        return states @ self.matrix
-
-
-@dataclass(frozen=True)
 class Task:
     """`world` plays; `head` maps states to logits; `svf` (an `SvfEncoder`) takes the first `svf.size` numbers of theta.
 

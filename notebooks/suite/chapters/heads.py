@@ -241,7 +241,7 @@ def judge(trained: Sequence[Trained]) -> Judged:
     """Plays the results of several seeds of one row; `own` repeats their test rewards."""
     e = trained[0].experiment
     task, world = make_task(e), copy.copy(get_world(e.profile, "test", e.transcript, e.max_turns, e.position))
-    world.settings = replace(world.settings, mode=task.mode)  # `blind` takes it from there
+    world.settings = replace(world.settings, mode="argmax" if task.head.argmax else "sample")  # `blind` takes it from there
     thetas = np.stack([run.result.theta for run in trained])
     head: Any = task.head if task.transform is None else _Transformed(task.head, task.transform)
     drawn, argmax = (play_all(world, head, thetas, mode=mode) for mode in ("sample", "argmax"))

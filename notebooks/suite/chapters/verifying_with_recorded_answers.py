@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suite import evaluation
+from suite.baselines.variants import MaskedHead, without
 from suite.chapters.verifying_with_recorded_answers_rules import Rule, short
 from suite.stats.intervals import Estimate, mean_interval, paired_difference
 from suite.worlds.recorded import RecordedWorld, run_recorded
-from trinity_core.heads import MaskedHead, make_head, without
+from trinity_core.heads import make_head
 from trinity_core.rollout import Job, LoopSettings
 from trinity_core.training.task import Task
 from trinity_core.training.train import PAPER_BUDGET, train

@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    from suite.recordings.inspect import files_of, inspect_files
     from suite.profiles import data_dir
+    from suite.recordings.inspect import files_of, inspect_files
     from suite.routers.files import as_text, evaluate_files
     from suite.worlds.recorded_states import encode_all
     from trinity_core.paths import write_atomic
