@@ -10,33 +10,31 @@ Ties are broken by diversity, the mean over pairs of agents of their mean absolu
 diversity breaks ties, not how it is measured), then by order.
 
 RER rises and falls as agents join, since S* moves too. But among the pools whose best agent is a given one, the
-*leader*, S* is fixed, and RER rises with Z, which is submodular: each agent adds less to a larger pool. So every search
-by RER goes leader by leader, over the agents that are no better on average. By Z there is no leader to fix.
-
-`exhaustive` tries every pool. `beam` grows pools agent by agent and keeps the `width` best of each size; width 1 is the
-greedy search, and a width of at least the number of pools is exhaustive. `ceiling` bounds Z from above by an integer
-program of another solver, so that a search can be certified where not every pool can be tried.
+*leader*, S* is fixed, and RER rises with Z, which is submodular. So every search by RER goes leader by leader, over the
+agents that are no better on average; by Z there is no leader to fix. `beam` grows pools agent by agent and keeps the
+`width` best of each size: width 1 is the greedy search, and one that drops nothing is exhaustive. `ceiling` bounds Z
+from above by an integer program of another solver, so that a search can be certified where not every pool can be tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 from time import process_time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, hstack, identity, kron
 
 from suite.stats.intervals import mean_interval
 from suite.stats.rer import relative_error_reduction
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Aim = Literal["rer", "z"]
 DIGITS = 12  # pools are tied where their values agree to so many decimals
-CHUNK = 20_000  # pools of an enumeration that are looked at together
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,6 @@ def checked(accuracy: np.ndarray) -> np.ndarray:
     if E.mean(axis=1).max() >= 1:
         raise ValueError("an agent is right everywhere: there is no error left that a choice could remove")
     return E
-
-
-def apart(E: np.ndarray) -> np.ndarray:
-    """(n, n): mean absolute difference in accuracy of each pair of agents."""
-    return np.abs(E[:, None] - E).mean(axis=2)
 
 
 def judge_pool(accuracy: np.ndarray, members: Sequence[int]) -> Choice:
@@ -97,8 +90,6 @@ def frontier(accuracy: np.ndarray, share: float = 0.05, rule: Literal["near", "c
 
 def enumerate_pools(accuracy: np.ndarray) -> pd.DataFrame:
     """Every pool of at least one agent: columns members, size, best, reached, rer, diversity; for small n."""
-    import pandas as pd
-
     n = len(checked(accuracy))
     if n > 16:
         raise ValueError(f"{n} agents have {2**n - 1:,} pools; choose a size and use `exhaustive`, or use `beam`")
@@ -108,33 +99,8 @@ def enumerate_pools(accuracy: np.ndarray) -> pd.DataFrame:
 
 
 def exhaustive(accuracy: np.ndarray, size: int, *, by: Aim = "rer") -> Choice:
-    """The best pool of `size` agents, all of them tried."""
-    E = _check(accuracy, size, by)
-    means, distance = E.mean(axis=1), apart(E)
-    found: tuple[float, float, tuple[int, ...]] | None = None
-    for pools in _chunks(len(E), size):
-        reached = np.zeros((len(pools), E.shape[1]))
-        for place in range(size):
-            np.maximum(reached, E[pools[:, place]], out=reached)
-        value = _value(reached.mean(axis=1), means[pools].max(axis=1), by)
-        top = np.flatnonzero(value == value.max())
-        spread = distance[pools[top][:, :, None], pools[top][:, None]].sum(axis=(1, 2)).round(DIGITS)
-        place = top[spread.argmax()]  # of equals the first: pools come in lexicographic order
-        if found is None or (value[place], spread.max()) > found[:2]:
-            found = (value[place], spread.max(), tuple(pools[place].tolist()))
-    return judge_pool(E, found[2])
-
-
-def _chunks(n: int, size: int) -> Iterator[np.ndarray]:
-    """All pools (m, size) in lexicographic order, at most `CHUNK` at a time."""
-    pools = combinations(range(n), size)
-    while chunk := list(islice(pools, CHUNK)):
-        yield np.array(chunk)
-
-
-def greedy(accuracy: np.ndarray, size: int, *, by: Aim = "rer") -> Choice:
-    """`beam` of width 1: the agent that adds most to Z joins next."""
-    return beam(accuracy, size, width=1, by=by)
+    """The best pool of `size` agents, all of them tried: a beam that drops none."""
+    return beam(accuracy, size, width=max(1, math.comb(len(accuracy), max(size, 0))), by=by)
 
 
 def beam(accuracy: np.ndarray, size: int, *, width: int, by: Aim = "rer") -> Choice:
@@ -142,7 +108,7 @@ def beam(accuracy: np.ndarray, size: int, *, width: int, by: Aim = "rer") -> Cho
     E = _check(accuracy, size, by)
     if width < 1:
         raise ValueError(f"width is {width}; keep at least one pool of each size")
-    means, distance = E.mean(axis=1), apart(E)
+    means, distance = E.mean(axis=1), np.abs(E[:, None] - E).mean(axis=2)
     if by == "z":
         starts = [(np.arange(len(E)), None)]
     else:
@@ -151,7 +117,7 @@ def beam(accuracy: np.ndarray, size: int, *, width: int, by: Aim = "rer") -> Cho
     pools = np.concatenate(grown)
     reached = E[pools].max(axis=1).mean(axis=1)
     value = _value(reached, means[pools].max(axis=1), by)
-    spread = distance[pools[:, :, None], pools[:, None]].sum(axis=(1, 2)).round(DIGITS)
+    spread = _spread(distance, pools).round(DIGITS)
     order = np.lexsort((*pools.T[::-1], -spread, -value))
     return judge_pool(E, pools[order[0]])
 
@@ -189,9 +155,6 @@ def ceiling(accuracy: np.ndarray, size: int, *, leader: int | None = None) -> fl
     Maximise sum_(a,d) E_ad y_ad / D with sum_a y_ad = 1, y_ad <= x_a, sum_a x_a = size, x in {0, 1}: y gives each data
     set to one agent of the pool x. ValueError where fewer than `size` agents are no better than the leader.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array, hstack, identity, kron
-
     E = _check(accuracy, size, "z")
     if leader is not None:
         means = E.mean(axis=1)
@@ -244,7 +207,7 @@ def agreement(
     values = []
     for number in range(matrices):
         E = random_matrix(n, D, seed + number, kind)
-        pools = exhaustive(E, size, by=by), greedy(E, size, by=by), beam(E, size, width=width, by=by)
+        pools = exhaustive(E, size, by=by), beam(E, size, width=1, by=by), beam(E, size, width=width, by=by)
         values.append([pool.rer if by == "rer" else pool.reached for pool in pools])
     best, one, many = np.array(values).round(DIGITS).T
     missed = {name: 1 - found / best for name, found in (("greedy", one), ("beam", many))}
@@ -255,13 +218,11 @@ def agreement(
 def ways_compared(n: int, D: int, size: int, *, widths: Sequence[int], matrices: int, seed: int = 0) -> pd.DataFrame:
     """RER of greedy and of beams beside the certified optimum on large random matrices, with greedy's and the first
     beam's CPU seconds; columns matrix, greedy, "beam of W" for each width, optimum, seconds."""
-    import pandas as pd
-
     rows = []
     for kind in ("independent", "common"):
         for number in range(matrices):
             E, began = random_matrix(n, D, seed + number, kind), process_time()
-            row = {"matrix": f"{kind} {number + 1}", "greedy": greedy(E, size).rer}
+            row = {"matrix": f"{kind} {number + 1}", "greedy": beam(E, size, width=1).rer}
             row |= {f"beam of {widths[0]}": beam(E, size, width=widths[0]).rer}
             seconds = process_time() - began
             row |= {f"beam of {width}": beam(E, size, width=width).rer for width in widths[1:]}
@@ -276,8 +237,6 @@ def offered_and_reached(
 
     `chances` (n, n_questions): each agent's own on each question; `rewards` (seeds, n_questions, R) of the trainings.
     """
-    import pandas as pd
-
     by_family, rows = family_matrix(chances, families), []
     for name, members in pools.items():
         few, many = judge_pool(by_family, members), judge_pool(chances, members)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def draw_frontier(matrix: pd.DataFrame, near: np.ndarray, cells: np.ndarray) -> Figure:
     """Accuracies in percent (agents x data sets, a colour scale a data set); outlined: `near`, and dotted `cells`."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
-
     fig, ax = plt.subplots(figsize=(6.8, 0.42 * len(matrix) + 1.4))
     values = 100 * matrix.to_numpy()
     ax.imshow((values - values.min(axis=0)) / np.ptp(values, axis=0), cmap="Blues", aspect="auto", vmin=-0.1, vmax=1.6)
@@ -39,8 +35,6 @@ def draw_frontier(matrix: pd.DataFrame, near: np.ndarray, cells: np.ndarray) -> 
 def draw_pools(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Figure:
     """Every pool (`enumerate_pools`) by Z and RER; `marks`: label -> members. Equal pools lie on one spot, larger the
     more they are."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
     spots = pools.assign(x=(100 * pools["reached"]).round(6), y=(100 * pools["rer"]).round(6))
     spots = spots.groupby(["x", "y"]).size().reset_index(name="pools")
@@ -52,15 +46,8 @@ def draw_pools(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fig
         x, y = 100 * row["reached"], 100 * row["rer"]
         ax.plot(x, y, marker, color=colour, markersize=10, markeredgecolor=style.BLACK, markeredgewidth=0.7, zorder=3)
         right = x > spots["x"].mean()
-        ax.annotate(
-            label,
-            (x, y),
-            xytext=(-9 if right else 9, 9),
-            textcoords="offset points",
-            ha="right" if right else "left",
-            fontsize=9,
-            zorder=4,
-        )
+        place = {"xytext": (-9 if right else 9, 9), "ha": "right" if right else "left", "zorder": 4}
+        ax.annotate(label, (x, y), textcoords="offset points", fontsize=9, **place)
     ax.set_ylim(-0.25, 100 * pools["rer"].max() * 1.15)
     ax.set_xlabel("Z: what the pool's best agent for each data set reaches (%)")
     ax.set_ylabel("RER (%)")
@@ -70,14 +57,11 @@ def draw_pools(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fig
 
 def draw_chance(draws: Mapping[str, np.ndarray], measured: Mapping[str, float]) -> Figure:
     """Histograms of the RER that equal agents show by chance, one panel a table, the measured one as a line."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(draws), figsize=(4.6 * len(draws), 3.2), squeeze=False)
     for ax, (label, values) in zip(axes[0], draws.items(), strict=True):
         ax.hist(100 * values, bins=40, color=style.SKY, edgecolor="white", linewidth=0.4, density=True)
         style.mark_paper(ax, 100 * measured[label], axis="x", label=f"printed cells: {100 * measured[label]:.1f} %")
-        ax.set_title(label)
-        ax.set_xlabel("RER (%)")
+        ax.set(title=label, xlabel="RER (%)")
         ax.set_yticks([])
         ax.legend(loc="upper right")
     axes[0, 0].set_ylabel("how often, for agents\nthat are equally good")
@@ -86,31 +70,16 @@ def draw_chance(draws: Mapping[str, np.ndarray], measured: Mapping[str, float]) 
 
 def draw_levels(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Figure:
     """All pools of the simulated agents: RER by data set (`rer`) against RER by question (`by question`)."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(6.6, 4.2))
     for size, marker in zip(sorted(set(pools["size"])), "osD^vPX", strict=False):
         part = pools[pools["size"] == size]
-        ax.plot(
-            100 * part["rer"],
-            100 * part["by question"],
-            marker,
-            color=style.OKABE_ITO[(size - 1) % 8],
-            markersize=5,
-            label=str(size),
-            alpha=0.8,
-        )
+        look = {"color": style.OKABE_ITO[(size - 1) % 8], "markersize": 5, "alpha": 0.8}
+        ax.plot(100 * part["rer"], 100 * part["by question"], marker, label=str(size), **look)
     known = pools.set_index("members")
     for label, members in marks.items():
         row = known.loc[[members]].iloc[0]
-        ax.annotate(
-            label,
-            (100 * row["rer"], 100 * row["by question"]),
-            xytext=(9, 0),
-            textcoords="offset points",
-            fontsize=9,
-            va="center",
-        )
+        spot = 100 * row["rer"], 100 * row["by question"]
+        ax.annotate(label, spot, xytext=(9, 0), textcoords="offset points", fontsize=9, va="center")
     ax.set_xlabel("RER with one agent a family (%)")
     ax.set_ylabel("RER with one agent a question (%)")
     ax.set_title("Most of what a pool offers is within data sets")
@@ -123,8 +92,6 @@ def draw_trained(frame: pd.DataFrame) -> Figure:
 
     Columns pool, S*, by family, by question, score, low, high (shares).
     """
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(8.2, 0.5 * len(frame) + 1.4))
     rows = np.arange(len(frame))
     looks = (
@@ -151,8 +118,6 @@ def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str], o
 
     `small`: columns case, kind, greedy agrees, beam agrees. `large`: columns matrix, `optimum` and each way (RER).
     """
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.7))
     _agreement(axes[0], small)
     ax, rows = axes[1], np.arange(len(large))
@@ -163,8 +128,7 @@ def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str], o
     ax.set_ylim(len(large) - 0.5, -0.5)
     ax.set_xlim(left=-0.1)
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel("RER missed, in percent of the proven optimum")
-    ax.set_title("Large matrices, against a proven optimum")
+    ax.set(xlabel="RER missed, in percent of the proven optimum", title="Large matrices, against a proven optimum")
     ax.legend(loc="lower right")
     return fig
 
@@ -178,6 +142,5 @@ def _agreement(ax: Axes, small: pd.DataFrame) -> None:
                     linestyle="-" if kind == "independent" else ":", markersize=6, label=f"{way}, {kind}")  # fmt: skip
     ax.set_xticks(range(len(cases)), cases)
     ax.set_ylim(0, 105)
-    ax.set_ylabel("optimum found (%)")
-    ax.set_title("Small matrices, every pool tried")
+    ax.set(ylabel="optimum found (%)", title="Small matrices, every pool tried")
     ax.legend(loc="lower left", fontsize=8)

@@ -14,17 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from suite.pools.calibration import Assumptions, calibrated_logits, sigmoid
 from suite.pools.solutions import sayings
 from trinity_core.roles import Transcript, build_prompt
 from trinity_core.types import Role
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NONE, WRONG, RIGHT = 0, 1, 2  # the latest answer
 FRESH, REVISED, DIAGNOSED = 0, 1, 2  # the last verdict on it
@@ -222,8 +220,6 @@ def difference(world: World, ours: np.ndarray, theirs: np.ndarray, z: float = 1.
 
 def outcomes(world: World) -> pd.DataFrame:
     """One row a policy: mean score over the families and per family (percent), gain with interval, calls a question."""
-    import pandas as pd
-
     single = sigmoid(world.logits)[best_single(world)]
     rows = []
     for name, schedule in policies(world).items():
@@ -239,8 +235,6 @@ def outcomes(world: World) -> pd.DataFrame:
 
 def complementarity(world: World, pool: Any) -> pd.DataFrame:
     """One row a family: best single agent and its score, the best agent of each question (percent), and the gap."""
-    import pandas as pd
-
     chances = sigmoid(world.logits)
     best, union = world.single.argmax(axis=0), world.scores(chances.max(axis=0))
     return pd.DataFrame(
@@ -262,8 +256,6 @@ def measured(pool: Any, replicates: int, split: str = "test", z: float = 2.576) 
     Each question is asked `replicates` times, as a first Worker. The interval has the exact spread of single answers,
     sum of p (1 - p): the mean over questions is solved, so nothing else varies.
     """
-    import pandas as pd
-
     rows = []
     asked = [(n, question) for n, question in enumerate(pool.questions) if question.split == split]
     prompts = {n: build_prompt("worker", Transcript(question.text)) for n, question in asked}

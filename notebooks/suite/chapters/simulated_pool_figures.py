@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 MAP = "PuOr"  # purple: gain, orange: loss; told apart by colour-blind readers
 AGENT_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -19,8 +18,6 @@ AGENT_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 def calibration(frame: pd.DataFrame) -> Figure:
     """One panel a family: each agent's measured accuracy minus the score it was to meet, with its interval."""
-    import matplotlib.pyplot as plt
-
     families = list(dict.fromkeys(frame["family"]))
     agents = list(dict.fromkeys(frame["agent"]))
     fig, axes = plt.subplots(1, len(families), figsize=(11.5, 3.7), sharey=True, sharex=True, squeeze=False)
@@ -64,15 +61,12 @@ def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray]
 
     Each mapping goes from label to values over an even grid of own chances; `marks` from agent to its mean chance.
     """
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, 2, figsize=(11.5, 4.0))
     dashes = ("-", (0, (1, 1)), (0, (5, 2)), (0, (5, 2, 1, 2)))
     colours = (style.GREY, style.ORANGE, style.GREEN, style.BLUE)
     for (label, values), dash, colour in zip(curves.items(), dashes, colours, strict=True):
         axes[0].plot(np.linspace(0, 1, len(values)), values, linestyle=dash, color=colour, label=label)
-    axes[0].set_title("Plans lift even chances most")
-    axes[0].set_ylabel("chance of a right answer")
+    axes[0].set(title="Plans lift even chances most", ylabel="chance of a right answer")
     looks = (("-", style.BLUE), ((0, (5, 2)), style.VERMILION))
     for (label, values), (dash, colour) in zip(accept.items(), looks, strict=True):
         axes[1].plot(np.linspace(0, 1, len(values)), values, linestyle=dash, color=colour, label=label)
@@ -88,8 +82,7 @@ def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray]
             label=name,
             clip_on=False,
         )
-    axes[1].set_title("Who solves more, judges better")
-    axes[1].set_ylabel("chance to ACCEPT")
+    axes[1].set(title="Who solves more, judges better", ylabel="chance to ACCEPT")
     for ax in axes:
         ax.set_xlim(0, 1)
         ax.set_ylim(0, 1)
@@ -101,8 +94,6 @@ def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray]
 
 def complementarity(spreads: Sequence[float], gaps: Mapping[str, np.ndarray], own: float) -> Figure:
     """Best agent of each question minus best single agent (points) against the private spread, one line a family."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(6.4, 3.8))
     for family, values in gaps.items():
         ax.plot(
@@ -133,8 +124,6 @@ def complementarity(spreads: Sequence[float], gaps: Mapping[str, np.ndarray], ow
 
 def policies(frame: pd.DataFrame) -> Figure:
     """Gain of each policy over the best single agent with its interval, and its calls a question beside it."""
-    import matplotlib.pyplot as plt
-
     frame = frame[frame["policy"] != "best single agent"]
     fig, ax = plt.subplots(figsize=(8.2, 0.42 * len(frame) + 1.2))
     rows = np.arange(len(frame))
@@ -168,8 +157,6 @@ def phases(
     here: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
     """One map a panel: gain in points (len(ys), len(xs)), with the line where it is 0; a star marks this pool."""
-    import matplotlib.pyplot as plt
-
     limit = max(float(np.abs(values).max()) for values in panels.values())
     columns = min(len(panels), 4)
     fig, axes = plt.subplots(1, columns, figsize=(2.75 * columns + 0.8, 3.6), sharex=True, sharey=True, squeeze=False)

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from suite.pools.calibration import sigmoid
 
@@ -46,8 +47,6 @@ def model_moments(means: np.ndarray, difficulty_sd: float, private_sd: float) ->
 
 def spreads(scores: np.ndarray, answers: int) -> tuple[float, float]:
     """(s_d, s_p) in logits of scores (n, L): each the mean of `answers` right-or-wrong answers of an agent."""
-    from scipy.optimize import least_squares
-
     wanted = np.array(observed_moments(scores, answers))
     means = np.asarray(scores, dtype=np.float64).mean(axis=0)
     if not ((means > 0) & (means < 1)).all():

@@ -19,29 +19,27 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
+from tqdm import tqdm
+from transformers import AutoModel, AutoModelForCausalLM, Qwen3Config
 
+from suite.experiments import Experiment, first_states, get_world, make_task
+from suite.stats import separability as sep
+from suite.stats.separability import Accuracy
+from suite.worlds.simulated import SimulatedWorld
+from trinity_core.encoder import Encoder
 from trinity_core.heads import agent_role_probabilities
 from trinity_core.svf import EMBEDDING, HEAD, MATRICES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from suite.experiments import Experiment
-    from suite.stats.separability import Accuracy
-    from suite.worlds.simulated import SimulatedWorld
-    from trinity_core.encoder import Encoder
-    from trinity_core.training.task import Task
-    from trinity_core.training.train import TrainingResult
+from trinity_core.training.task import Task
+from trinity_core.training.train import TrainingResult, train
 
 
 def qwen3_shapes() -> SimpleNamespace:
     """Qwen3-0.6B as `Svf` wants an encoder: every shape and setting (the model's public config), no weights at all."""
-    import torch
-    from transformers import AutoModel, Qwen3Config
-
     config = Qwen3Config(
         vocab_size=151_936, hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16,
         num_key_value_heads=8, head_dim=128, tie_word_embeddings=True,
@@ -52,9 +50,6 @@ def qwen3_shapes() -> SimpleNamespace:
 
 def tiny_qwen3(tied: bool, seed: int = 0) -> Any:
     """A causal Qwen3 of 4 blocks, d = 48, random weights, float64; `tied`: head and embedding are one tensor."""
-    import torch
-    from transformers import AutoModelForCausalLM, Qwen3Config
-
     config = Qwen3Config(
         vocab_size=60, hidden_size=48, intermediate_size=64, num_hidden_layers=4, num_attention_heads=6,
         num_key_value_heads=2, head_dim=10, max_position_embeddings=64, tie_word_embeddings=tied, initializer_range=0.3,
@@ -66,8 +61,6 @@ def tiny_qwen3(tied: bool, seed: int = 0) -> Any:
 
 def final_state(model: Any, tokens: Sequence[int] = (3, 14, 15, 9, 26, 5, 35)) -> np.ndarray:
     """The last hidden state (d,) of the penultimate token of a causal model."""
-    import torch
-
     with torch.no_grad():
         output = model(input_ids=torch.tensor([list(tokens)]), output_hidden_states=True)
     return output.hidden_states[-1][0, -2].numpy()
@@ -86,8 +79,6 @@ def write_in_order(model: Any, delta: np.ndarray, anew: bool = False) -> Any:
     Each tensor is decomposed as it was at the start, or with `anew` as it stands when its turn comes, in which case two
     writes to one tensor compound.
     """
-    import torch
-
     written = copy.deepcopy(model)
     state, start = written.state_dict(), 0
     for name, size in released_blocks(model).items():
@@ -123,8 +114,6 @@ def bfloat16_round_trip(matrix: Any) -> tuple[float, float]:
 
     Returns the share of entries that come back as they were, and the error's length over the tensor's.
     """
-    import torch
-
     before = matrix.to(torch.bfloat16)
     u, s, vt = (part.to(torch.bfloat16) for part in torch.linalg.svd(before.float(), full_matrices=False))
     after = (u * s) @ vt
@@ -134,8 +123,6 @@ def bfloat16_round_trip(matrix: Any) -> tuple[float, float]:
 
 def bfloat16_offsets(delta: np.ndarray) -> np.ndarray:
     """The offsets that 1 + delta in bfloat16 leaves of `delta`."""
-    import torch
-
     return (1 + torch.from_numpy(np.asarray(delta, np.float64))).to(torch.bfloat16).double().numpy() - 1
 
 
@@ -176,8 +163,6 @@ def noise_table(
 
     Columns head, what, sigma, state, agents, roles.
     """
-    import pandas as pd
-
     asked = [*(("offsets", spread) for spread in spreads), ("head", sigma)]
     rows = [
         {"head": name, "what": what, "sigma": spread}
@@ -205,11 +190,6 @@ def train_arm(experiment: Experiment, seeds: int, test_per_family: int, replicat
 
     In one process, since what lies below the adapted block is encoded once for all seeds.
     """
-    from tqdm import tqdm
-
-    from suite.experiments import get_world, make_task
-    from trinity_core.training.train import train
-
     e, task, judged = experiment, make_task(experiment), []
     test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position, test_per_family)
     for seed in tqdm(range(1, seeds + 1), desc="trainings", leave=False):
@@ -231,9 +211,6 @@ def probes(world: SimulatedWorld, seed: int, folds: int = 4, repeats: int = 3) -
     `family` of a question, whether there is an answer (`answered`), and whether it is the right one (`right`). No
     question is on both sides of a split.
     """
-    from suite.experiments import first_states
-    from suite.stats import separability as sep
-
     states, roots = first_states(world), np.arange(len(world.questions))
     answers = [1 + len(world.pool.known(question).says.wrong) for question in world.questions]
     asked, said = np.repeat(roots, answers), np.concatenate([np.arange(count) for count in answers])

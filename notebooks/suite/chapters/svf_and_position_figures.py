@@ -6,23 +6,19 @@ Each function draws on a new matplotlib figure and returns it. The paper's value
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 ARMS = ((style.BLUE, "o"), (style.VERMILION, "s"))
 
 
 def draw_offsets(s: np.ndarray, adapted: Mapping[str, np.ndarray], title: str) -> Figure:
     """Singular values s (r,) with adapted ones (r,) by name, and the change of each in percent."""
-    import matplotlib.pyplot as plt
-
     fig, (left, right) = plt.subplots(1, 2, figsize=(9.4, 3.6))
     order = np.arange(1, len(s) + 1)
     for (name, values), colour in zip(adapted.items(), (style.ORANGE, style.SKY), strict=False):
@@ -38,8 +34,6 @@ def draw_offsets(s: np.ndarray, adapted: Mapping[str, np.ndarray], title: str) -
 
 def draw_blocks(moved: pd.DataFrame) -> Figure:
     """How far each block's offsets move a state (log axis), rows blocks, one marker a column; 0 stands at the left."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(7.6, 3.7))
     places, floor = np.arange(len(moved))[::-1], 1e-3
     for (name, values), (colour, marker), shift in zip(moved.items(), ARMS, (0.12, -0.12), strict=True):
@@ -59,8 +53,6 @@ def draw_blocks(moved: pd.DataFrame) -> Figure:
 
 def draw_moves(frame: pd.DataFrame, sigma: float) -> Figure:
     """Choices that a candidate's noise changes, a panel a head; `frame` as `adaptation.noise_table` makes it."""
-    import matplotlib.pyplot as plt
-
     heads = frame["head"].unique()
     fig, axes = plt.subplots(1, len(heads), figsize=(4.9 * len(heads), 3.8), sharey=True, squeeze=False)
     for ax, head in zip(axes.flat, heads, strict=True):
@@ -83,8 +75,6 @@ def draw_training(arms: Mapping[str, Sequence[pd.DataFrame]], title: str, window
 
     `arms`: name -> a history a seed; `window` iterations are averaged.
     """
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(6.8, 3.6))
     for (name, histories), (colour, marker) in zip(arms.items(), ARMS, strict=True):
         curves = np.array([100 * history["fitness"].rolling(window, min_periods=1).mean() for history in histories])
@@ -99,8 +89,6 @@ def draw_training(arms: Mapping[str, Sequence[pd.DataFrame]], title: str, window
 
 def draw_losses(panels: Mapping[str, pd.DataFrame]) -> Figure:
     """Points that an ablation loses, one panel each; frames of `ablations.losses` of one variant."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(panels), figsize=(4.9 * len(panels), 3.7), sharey=True, squeeze=False)
     for ax, (title, frame) in zip(axes.flat, panels.items(), strict=True):
         places = np.arange(len(frame))[::-1]

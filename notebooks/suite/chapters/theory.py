@@ -24,7 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import cma
 import numpy as np
+from scipy.special import betaln, log_ndtr, ndtri_exp
 
 from suite.stats.separability import t_quantile
 
@@ -34,8 +36,6 @@ def recombination_weights(lam: int) -> np.ndarray:
 
     pycma's list also holds negative weights, for the lambda - mu worst: those enter the covariance only.
     """
-    import cma
-
     if lam < 2:
         raise ValueError(f"population size is {lam}; ranking needs at least 2 candidates")
     settings = {"CMA_diagonal": True, "popsize": lam, "verbose": -9, "seed": np.nan}
@@ -98,8 +98,6 @@ def order_statistics(lam: int, top: int) -> tuple[np.ndarray, np.ndarray]:
     independent of V_j. The trapezoidal rule over y = ndtri(V_j) and t = logit(V_i / V_j) is exact to about nine digits,
     since both integrands fall off smoothly on either side. The smallest ones mirror the largest.
     """
-    from scipy.special import betaln, log_ndtr, ndtri_exp
-
     y = np.linspace(-12.0, 12.0, 241)
     t = np.linspace(-45.0, 45.0, 301)
     log_v, log_rest = log_ndtr(y), log_ndtr(-y)

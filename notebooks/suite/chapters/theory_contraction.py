@@ -19,16 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from suite.chapters.theory import exact_kappa
 from suite.chapters.theory_gain import diagonal_strategy, generation
 from suite.stats.separability import t_quantile
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -147,8 +144,6 @@ def coupled_rates(
 
     The first third of the steps is left out: a run forgets there how far it started along either eigenspace.
     """
-    import pandas as pd
-
     rows = []
     for value in (0.0, *eps):
         quadratic = Quadratic.coupled(n, value) if value else Quadratic.sphere(n)

@@ -7,17 +7,14 @@ paper's value is everywhere; what was run has a colour and a marker.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
+from suite.chapters.theory_gain import Ratio
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from suite.chapters.theory_gain import Ratio
 
 STATED = {"color": style.BLACK, "linestyle": (0, (5, 3)), "linewidth": 1.5}
 METHODS = {"plain steps": (style.ORANGE, "s"), "pycma": (style.BLUE, "o")}
@@ -26,8 +23,6 @@ BLOCKS = {"by logit": (style.BLUE, "o"), "by dimension": (style.GREEN, "^"), "at
 
 def draw_kappa(curves: pd.DataFrame) -> Figure:
     """kappa-bar over n, a line each `lambda`; columns `lambda`, `n`, `exact`, `simulated`, `low`, `high`, `limit`."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(6.6, 3.7))
     for (lam, curve), colour, marker in zip(curves.groupby("lambda"), style.OKABE_ITO, "^so", strict=False):
         ax.plot(curve["n"], curve["exact"], color=colour, label=f"$\\lambda$ = {lam}")
@@ -43,8 +38,6 @@ def draw_kappa(curves: pd.DataFrame) -> Figure:
 
 def draw_gains(panels: Mapping[str, tuple[Mapping[str, Ratio], Sequence[float]]], at: Sequence[int]) -> Figure:
     """Gain ratio over generations, one panel a noise setting: name -> (method -> Ratio, the proposition's bound)."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(panels), figsize=(4.7 * len(panels), 3.8), squeeze=False)
     for ax, (title, (found, bound)) in zip(axes.flat, panels.items(), strict=True):
         for name, ratio in found.items():
@@ -69,8 +62,6 @@ def draw_contraction(sizes: pd.DataFrame, learning: Mapping[str, tuple], couplin
     `sizes`: columns n, kappa, sigma*, pycma (shares). `learning`: name -> (steps/n, n x share). `coupling`: columns
     eps, relative.
     """
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, 3, figsize=(12, 3.9))
     ax = axes[0]
     ax.plot(sizes["n"], sizes["kappa"], **STATED, label="$\\bar\\kappa/n$")
@@ -93,8 +84,6 @@ def draw_contraction(sizes: pd.DataFrame, learning: Mapping[str, tuple], couplin
 
 def draw_separability(frame: pd.DataFrame, measures: Sequence[str]) -> Figure:
     """epsilon by measure, one panel a `view`, one mark a kind of `blocks` (random ones: the mean of their draws)."""
-    import matplotlib.pyplot as plt
-
     views = list(dict.fromkeys(frame["view"]))
     columns = (len(views) + 1) // 2
     fig, axes = plt.subplots(2, columns, figsize=(3.1 * columns, 5.6), sharex=True, sharey=True, squeeze=False)

@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import cma
 import numpy as np
 
 from suite.chapters.theory import random_vectors
@@ -102,8 +103,6 @@ def pycma_gains(model: LinearModel, at: Sequence[int], *, seed: int) -> np.ndarr
 
 def diagonal_strategy(start: np.ndarray, sigma: float, lam: int, rng: np.random.Generator):
     """pycma's sep-CMA-ES drawing from `rng` alone, without stopping rules of its own."""
-    import cma
-
     settings = {"CMA_diagonal": True, "popsize": lam, "verbose": -9, "seed": np.nan}
     settings["randn"] = lambda *shape: rng.standard_normal(shape)
     return cma.CMAEvolutionStrategy(start, sigma, settings)

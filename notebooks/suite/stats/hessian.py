@@ -22,12 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse.linalg import eigsh
+from scipy.special import softmax
 
 
 def policy(theta: np.ndarray, states: np.ndarray, n_agents: int) -> np.ndarray:
     """pi (questions, L) of the flat head `theta` (L d,) on `states` (questions, d)."""
-    from scipy.special import softmax
-
     if theta.shape != (n_agents * states.shape[1],):
         raise ValueError(
             f"theta has shape {theta.shape}; {n_agents} agents on states of {states.shape[1]} numbers need one of "
@@ -142,8 +142,6 @@ class Normalised:
 
     def separability(self, labels: np.ndarray) -> Separability:
         """epsilon between the blocks that `labels` (n,) name."""
-        from scipy.sparse.linalg import eigsh
-
         order = np.argsort(labels, kind="stable")
         root, ends = np.sqrt(self.diagonal[order]), np.cumsum(np.bincount(labels))
         between = self.matrix[np.ix_(order, order)]
