@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.worlds.routing import Asked, RoutingData
+
 # Why a test of the published files is skipped: they are not ours to ship. Made files are tested everywhere.
 NO_DATA = "TRINITY_DATA is not set: published recordings are not shipped; data/README.md says where to get them"
 AGENTS = ("north/a-7b", "east-b-chat", "south/c-13b")
@@ -136,3 +138,14 @@ def write_benchmarks(
             texts = questions(n, f"{name}, {split}")
             files.append(write_routerdc(folder / f"{name}_{split}.json", values, texts=texts))
     return train, test
+
+
+def separable(n: int = 240, d: int = 6, seed: int = 0, shares: bool = False) -> RoutingData:
+    """Three LLMs, each right on its own third of the questions (by the state's first numbers); two benchmarks."""
+    draws = np.random.default_rng(seed)
+    kind = draws.integers(0, 3, n)
+    states = draws.normal(size=(n, d)) * 0.3 + 2.0 * np.eye(3, d)[kind]
+    right = np.where(np.eye(3)[kind] > 0, 0.9, 0.1) if shares else np.eye(3)[kind]
+    families = np.where(np.arange(n) < n // 4, "small", "large")
+    questions = tuple(Asked(f"q{i}", str(name)) for i, name in enumerate(families))
+    return RoutingData(("a", "b", "c"), questions, states, right, right)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from suite.baselines.variants import Whitening, without
@@ -169,39 +172,38 @@ def run_experiment(experiment: Experiment, log: str | Path | None = None, progre
 
 
 def run_experiments(experiments: Sequence[Experiment], workers: int | None = None) -> list[Trained]:
-    """All of them, in the order given, in `workers` processes (None: one a core, at most 8), with a progress bar."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
-    from tqdm import tqdm
-
-    count = min(workers or min(len(os.sched_getaffinity(0)), 8), len(experiments))
-    if count <= 1:
-        return [run_experiment(e) for e in tqdm(experiments, desc="trainings", leave=False)]
-    longest = sorted(range(len(experiments)), key=lambda place: -experiments[place].budget)
-    done: dict[int, Trained] = {}
-    # Spawned, not forked: the parent may hold torch's threads. One thread each: the cores are shared by the processes.
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin_worker) as executor:
-        futures = {executor.submit(run_experiment, experiments[place]): place for place in longest}
-        try:
-            for future in tqdm(as_completed(futures), total=len(futures), desc="trainings", leave=False):
-                done[futures[future]] = future.result()
-        except BrokenProcessPool:
-            raise TrainingError(
-                f"one of {count} processes ended in its training: killed, or out of memory; "
-                "start again with room for it, or with fewer workers"
-            ) from None
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [done[place] for place in range(len(experiments))]
+    """All of them, as `run_all` does."""
+    return run_all(run_experiment, experiments, workers=workers)
 
 
+def run_all(function: Callable[..., Any], jobs: Sequence[Any], *shared: Any, workers: int | None = None) -> list[Any]:
+    """`function(*shared, job)` of every job, in the order given, in `workers` processes (None: one a core, at most 8).
+
+    `function` is a module's own; longest jobs (by `budget`, where they have one) begin first. With a progress bar.
+    """
+    count = max(1, min(workers or min(len(os.sched_getaffinity(0)), 8), len(jobs)))
+    order = sorted(range(len(jobs)), key=lambda place: -getattr(jobs[place], "budget", 0))
+    calls = (delayed(_call)(os.getpid(), function, *shared, jobs[place]) for place in order)
+    found = Parallel(count, return_as="generator", batch_size=1)(calls)
+    try:
+        done = dict(zip(order, tqdm(found, "trainings", len(jobs), leave=False), strict=True))
+    except TerminatedWorkerError:
+        raise TrainingError(
+            f"one of {count} processes ended in its training: killed, or out of memory; "
+            "start again with room for it, or with fewer workers"
+        ) from None
+    return [done[place] for place in range(len(jobs))]
+
+
+def _call(parent: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    if os.getpid() != parent:
+        _begin_worker()
+    return function(*arguments)
+
+
+@lru_cache
 def _begin_worker() -> None:
     """One thread for the arithmetic, and an end with the parent: a killed notebook leaves nothing running."""
-    from threadpoolctl import threadpool_limits
-
     threadpool_limits(1)
     parent = os.getppid()
 

@@ -563,7 +563,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, shared_cache):
         until = time.monotonic() + 60
         while len(workers) < 2 and time.monotonic() < until:
             time.sleep(0.2)
-            workers = [p for p in psutil.Process(parent.pid).children() if "spawn_main" in " ".join(p.cmdline())]
+            workers = [p for p in psutil.Process(parent.pid).children() if "popen_loky" in " ".join(p.cmdline())]
         assert len(workers) == 2
         time.sleep(3)  # past their start, into the training
     finally:
@@ -581,7 +581,7 @@ def test_a_killed_worker_is_told_and_ends_the_others():
     def kill_one() -> None:
         while True:
             time.sleep(0.2)
-            found = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
+            found = [p for p in psutil.Process().children() if "popen_loky" in " ".join(p.cmdline())]
             if len(found) == 2:
                 workers.extend(found)
                 found[0].kill()

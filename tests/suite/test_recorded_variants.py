@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_recorded_routing import separable
+from recorded_files import separable
 
 from suite.chapters import routing_real_llms as routing
+from suite.experiments import run_all
 from suite.profiles import RecordedError
 from suite.results import Verdict
 from suite.routers import full_information, variants
-from suite.routers.experiments import Questions, Run, run, run_all
-from suite.routers.variants import Grids, Variant, candidates, judge, states_of
+from suite.routers.methods import Run, run
+from suite.routers.variants import Variant, candidates, judge, states_of
 from suite.stats.intervals import Estimate
 from suite.worlds.recorded_states import POSITIONS, fast_dtype, split_files
 from suite.worlds.routing import Asked, RoutingData
@@ -22,8 +23,7 @@ from trinity_core.training.learners import SepCmaEs
 
 @pytest.fixture(scope="module")
 def questions():
-    train, test = separable(seed=1), separable(seed=2)
-    return Questions(train, test, {"paper": (train.states, test.states), "chosen": (train.states, test.states)})
+    return separable(seed=1), separable(seed=2)
 
 
 # --- runs ---
@@ -31,7 +31,7 @@ def questions():
 
 def test_workers_change_nothing(questions):
     jobs = [Run("sep-cma-es", seed=1, budget=1100), Run("knn"), Run("sep-cma-es", seed=2, budget=600)]
-    alone, together = (run_all(run, questions, jobs, workers) for workers in (1, 2))
+    alone, together = (run_all(run, jobs, questions, workers=workers) for workers in (1, 2))
     assert [one.evaluations for one in alone] == [one.evaluations for one in together]
     for first, second in zip(alone, together, strict=True):
         assert (first.chosen == second.chosen).all()
@@ -49,22 +49,19 @@ def test_checkpoints_are_shorter_runs(questions):
 
 def test_fitness_without_noise_learns(questions):
     found = run(questions, Run("exact sep-cma-es", budget=40, settings=SepCmaEs(sigma=0.3)))
-    assert routing.estimate(questions.test, found.chosen).value > 0.9
+    assert questions[1].estimate(found.chosen).value > 0.9
     assert found.parameters == 18 and found.evaluations == 40 * 33 * 240 * 3
 
 
 def test_start_is_where_training_starts(questions):
     solution = np.eye(3, 6).ravel() * 5
     untouched = run(questions, Run("sep-cma-es", budget=528, start=solution, settings=SepCmaEs(sigma=1e-6)))
-    assert (untouched.chosen == questions.test.states[:, :3].argmax(axis=1)).all()
+    assert (untouched.chosen == questions[1].states[:, :3].argmax(axis=1)).all()
 
 
 def test_components_keep_the_leading_directions(questions):
-    whole, _ = questions.read("paper")
-    few, other = questions.read("paper", components=3)
-    assert few.states.shape == (240, 3) and other.states.shape == (240, 3)
-    kept, total = (few.states**2).sum(), (whole.states**2).sum()
-    assert kept == pytest.approx(np.sort(np.linalg.eigvalsh(whole.states.T @ whole.states))[-3:].sum()) and kept < total
+    few = run(questions, Run("full-information", components=3))
+    assert few.parameters == 3 * 4 and questions[1].estimate(few.chosen).value > 0.9
 
 
 # --- variants ---
@@ -104,8 +101,8 @@ def test_held_out_questions_are_not_learnt_from():
         *variants.held_out(variant, noise, variants.folds(noise, 1), noise.families),
         variants.within_benchmarks(variant, noise, 1),
     ):
-        assert routing.rewards(noise, chosen).mean() < 0.45
-    assert routing.rewards(noise, variants.train(variant, noise).choose(noise.states)).mean() > 0.8
+        assert noise.rewards(chosen).mean() < 0.45
+    assert noise.rewards(variants.train(variant, noise).choose(noise.states)).mean() > 0.8
 
 
 @pytest.mark.parametrize("objective", full_information.OBJECTIVES)
@@ -138,9 +135,9 @@ def test_judge_reads_the_test_questions_for_nothing_but_the_verdict():
     train, test = separable(seed=1), separable(seed=2)
     first, second = ({(0, "x"): data.states} for data in (train, test))
     other = replace(test, right=1 - test.right)
-    one, two = (judge(Grids(train, seen, first, second, 7), Variant(((0, "x"),))) for seen in (test, other))
+    one, two = (judge(train, seen, first, second, 7, Variant(((0, "x"),))) for seen in (test, other))
     assert (one.validated == two.validated).all() and (one.unseen == two.unseen).all() and (one.test == two.test).all()
-    assert routing.rewards(test, one.test).mean() > 0.95
+    assert test.rewards(one.test).mean() > 0.95
     assert one.estimates["cross-validation"] == two.estimates["cross-validation"]
     assert one.estimates["test"].value > 0.9 > 0.2 > two.estimates["test"].value
 
@@ -206,13 +203,13 @@ def test_tables_are_means_of_benchmarks():
     table = routing.score_table(data, {"always a": np.zeros((1, 4), int), "mixed": np.array([[0, 0, 1, 1]])})
     assert table["x"].tolist() == pytest.approx([200 / 3, 100]) and table["y"].tolist() == pytest.approx([100, 50])
     assert table["average"].tolist() == pytest.approx([250 / 3, 75])
-    assert routing.shares(data, np.array([0, 0, 1, 1])).tolist() == [[2 / 3, 1 / 3], [0, 1]]
+    assert data.shares(np.array([0, 0, 1, 1])).tolist() == [[2 / 3, 1 / 3], [0, 1]]
     # On x the other benchmark's best is a; on y, x's best is a too.
     assert routing.unseen_single(data).tolist() == [0, 0, 0, 0]
 
 
 def test_percent_keeps_the_value_inside():
-    value = routing.estimate(made(np.array([[1, 0], [0, 1]]), ["x", "y"]), np.array([0, 0]))
+    value = made(np.array([[1, 0], [0, 1]]), ["x", "y"]).estimate(np.array([0, 0]))
     ours, (low, high) = routing.percent(value)
     assert low <= ours <= high and ours == 50
 
@@ -237,12 +234,12 @@ def test_curve_takes_long_runs_or_single_ones(questions):
     jobs = routing.curve_runs(1, budgets)
     assert [job.budget for job in jobs["SFT"]] == budgets[:-1] and len(jobs["sep-CMA-ES"]) == 1
     for name, at in (("sep-CMA-ES", budgets), ("SFT", budgets[:-1])):
-        table = routing.curve(questions.test, [run(questions, job) for job in jobs[name]], budgets, 1)
+        table = routing.curve(questions[1], [run(questions, job) for job in jobs[name]], budgets, 1)
         assert table["evaluations"].tolist() == at and (table["low"] <= table["high"]).all()
 
 
 def test_ceiling_table_has_every_benchmark(questions):
-    table = routing.ceiling_table(questions.test, {"all": questions.test.states}, 1).set_index("benchmark")
+    table = routing.ceiling_table(questions[1], {"all": questions[1].states}, 1).set_index("benchmark")
     assert list(table.index) == ["small", "large", "average"]
     assert (table["router, all"] > 90).all() and (table["oracle"] == 100).all()
 

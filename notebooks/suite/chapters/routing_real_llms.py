@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from suite.routers.evaluation import best_by_benchmark
-from suite.routers.experiments import Outcome, Run
+from suite.routers.methods import ONCE, Outcome, Run, best_by_benchmark, best_single
 from suite.routers.variants import Judged, Variant, folds, within_benchmarks
-from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
+from suite.stats.intervals import Estimate
 from suite.worlds.routing import RoutingData
 from trinity_core.training.learners import Reinforce, SepCmaEs
 from trinity_core.training.sft import Sft
@@ -67,7 +66,6 @@ METHODS = {
     "SFT": Run("sft"),
     "SFT (rate 1e-3)": Run("sft", settings=Sft(rate=1e-3, epochs=30)),
 }
-ONCE = ("best single LLM", "best LLM of each benchmark", "nearest neighbours")  # nothing is drawn
 ON_THE_CURVE = ("sep-CMA-ES", "random search", "REINFORCE")
 
 
@@ -78,7 +76,7 @@ def seeds_of(job: Run, seeds: int) -> list[Run]:
 
 def method_runs(seeds: int) -> dict[str, list[Run]]:
     """The runs of each method at the paper's budget."""
-    return {name: seeds_of(job, 1 if name in ONCE else seeds) for name, job in METHODS.items()}
+    return {name: seeds_of(job, 1 if job.method in ONCE else seeds) for name, job in METHODS.items()}
 
 
 def curve_runs(seeds: int, budgets: Sequence[int]) -> dict[str, list[Run]]:
@@ -126,8 +124,8 @@ def settings_runs(seeds: int, budget: int) -> dict[str, dict[str, list[Run]]]:
 
 
 def evolution_runs(seeds: int, budget: int, start: np.ndarray) -> dict[str, list[Run]]:
-    """The evolution strategy on the reading called "chosen": from 0, with more budget, and from a given `start`."""
-    base = Run("sep-cma-es", budget=budget, reading="chosen")
+    """The evolution strategy: from 0, with more budget, and from a given `start`."""
+    base = Run("sep-cma-es", budget=budget)
     named = {
         "sep-CMA-ES, the paper's budget": base,
         "sep-CMA-ES, 16 x the budget": replace(base, budget=16 * budget),
@@ -146,16 +144,6 @@ def stack(outcomes: Sequence[Outcome]) -> np.ndarray:
     return np.stack([outcome.chosen for outcome in outcomes])
 
 
-def rewards(data: RoutingData, chosen: np.ndarray) -> np.ndarray:
-    """P(right) (seeds, n) of chosen agents (seeds, n) or (n,)."""
-    return data.right[np.arange(len(data.questions)), np.atleast_2d(chosen)]
-
-
-def estimate(data: RoutingData, chosen: np.ndarray) -> Estimate:
-    """The mean over benchmarks, with its interval."""
-    return mean_interval(rewards(data, chosen), data.families)
-
-
 def percent(value: Estimate) -> tuple[float, tuple[float, float]]:
     """(value, (low, high)) in percent, two decimals: what a claim takes."""
     low, high = sorted((round(100 * value.low, 2), round(100 * value.high, 2)))
@@ -167,18 +155,19 @@ def score_table(data: RoutingData, chosen: Mapping[str, np.ndarray]) -> pd.DataF
     """One row a method: accuracy (%) on each benchmark, their average, its interval."""
     rows = []
     for name, agents in chosen.items():
-        found = rewards(data, agents)
-        each = {bench: 100 * value.value for bench, value in by_family(found, data.families).items()}
-        value, low, high = (100 * number for number in mean_interval(found, data.families))
-        rows.append({"method": name, **each, "average": value, "low": low, "high": high})
+        each = {bench: 100 * value.value for bench, value in data.by_benchmark(agents).items()}
+        rows.append({"method": name, **each, **_row(data.estimate(agents))})
     return pd.DataFrame(rows)
+
+
+def _row(value: Estimate) -> dict[str, float]:
+    return {name: 100 * part for name, part in zip(("average", "low", "high"), value, strict=True)}
 
 
 def benchmark_intervals(data: RoutingData, chosen: np.ndarray) -> pd.DataFrame:
     """One method's accuracy on each benchmark with its interval (%)."""
-    found = by_family(rewards(data, chosen), data.families)
-    rows = [(name, *(100 * number for number in value)) for name, value in found.items()]
-    return pd.DataFrame(rows, columns=["benchmark", "accuracy", "low", "high"])
+    rows = [{"benchmark": name, **_row(value)} for name, value in data.by_benchmark(chosen).items()]
+    return pd.DataFrame(rows).rename(columns={"average": "accuracy"})
 
 
 def curve(data: RoutingData, outcomes: Sequence[Outcome], budgets: Sequence[int], seeds: int) -> pd.DataFrame:
@@ -188,29 +177,16 @@ def curve(data: RoutingData, outcomes: Sequence[Outcome], budgets: Sequence[int]
     else:
         pairs = zip(budgets, range(0, len(outcomes), seeds), strict=False)
         agents = {budget: [one.chosen for one in outcomes[first : first + seeds]] for budget, first in pairs}
-    rows = [(budget, *(100 * n for n in estimate(data, np.stack(some)))) for budget, some in agents.items()]
-    return pd.DataFrame(rows, columns=["evaluations", "average", "low", "high"])
+    rows = [{"evaluations": budget, **_row(data.estimate(np.stack(some)))} for budget, some in agents.items()]
+    return pd.DataFrame(rows)
 
 
 def settings_table(data: RoutingData, outcomes: Mapping[str, Sequence[Outcome]]) -> pd.DataFrame:
     """One row a setting: scores read, average (%) with interval."""
-    rows = [
-        (name, found[0].evaluations, *(100 * n for n in estimate(data, stack(found))))
+    return pd.DataFrame(
+        {"setting": name, "scores read": found[0].evaluations, **_row(data.estimate(stack(found)))}
         for name, found in outcomes.items()
-    ]
-    return pd.DataFrame(rows, columns=["setting", "scores read", "average", "low", "high"])
-
-
-def shares(data: RoutingData, chosen: np.ndarray) -> np.ndarray:
-    """(benchmarks, L): how often each agent is chosen on the questions of each benchmark."""
-    chosen, names = np.atleast_2d(chosen), dict.fromkeys(data.families.tolist())
-    counts = [np.bincount(chosen[:, data.families == name].ravel(), minlength=len(data.agents)) for name in names]
-    return np.array([count / count.sum() for count in counts])
-
-
-def lead(data: RoutingData, ours: np.ndarray, theirs: np.ndarray) -> Estimate:
-    """The mean difference between two methods on the same questions, with its interval."""
-    return paired_difference(rewards(data, ours), rewards(data, theirs), data.families)
+    )
 
 
 def above(value: Estimate, published: float) -> Estimate:
@@ -241,8 +217,10 @@ def unseen_choice(data: RoutingData, judged: Sequence[Judged]) -> np.ndarray:
     for name in np.unique(families):
         rest = families != name
         others = data.take(rest)
-        both = [rewards(others, one.validated[rest])[0] + rewards(others, one.unseen[rest])[0] for one in judged]
-        scores = [others.weights @ one for one in both]
+        scores = [
+            others.weights @ (others.rewards(one.validated[rest])[0] + others.rewards(one.unseen[rest])[0])
+            for one in judged
+        ]
         chosen[~rest] = judged[int(np.argmax(scores))].unseen[~rest]
     return chosen
 
@@ -251,17 +229,16 @@ def unseen_single(data: RoutingData) -> np.ndarray:
     """(n,): for each question the LLM with the best average over the *other* benchmarks."""
     chosen, families = np.empty(len(data.questions), int), data.families
     for name in np.unique(families):
-        rest = data.take(families != name)
-        chosen[families == name] = int(np.argmax(rest.weights @ rest.right))
+        chosen[families == name] = best_single(data.take(families != name), data)[0]
     return chosen
 
 
 def held_out_best(data: RoutingData, seed: int) -> np.ndarray:
     """(n,): for each question the LLM that is best on the other folds of its benchmark, those of `ceiling_table`."""
-    chosen, fold = np.empty(len(data.questions), int), folds(data, seed)
-    for name in np.unique(data.families):
+    chosen, families, fold = np.empty(len(data.questions), int), data.families, folds(data, seed)
+    for name in np.unique(families):
         for held in np.unique(fold):
-            own = data.families == name
+            own = families == name
             chosen[own & (fold == held)] = data.right[own & (fold != held)].mean(axis=0).argmax()
     return chosen
 
@@ -278,7 +255,7 @@ def ceiling_table(data: RoutingData, readings: Mapping[str, np.ndarray], seed: i
     }
     for name, states in readings.items():
         variant = Variant(((0, name),))  # the reading is given, so its name is all that is used
-        table[f"router, {name}"] = within_benchmarks(variant, data.with_states(np.asarray(states, np.float64)), seed)
+        table[f"router, {name}"] = within_benchmarks(variant, data.with_states(states), seed)
     table["oracle"] = data.right.argmax(axis=1)
     found = score_table(data, table).set_index("method")
     return found.drop(columns=["low", "high"]).T.rename_axis("benchmark").reset_index()

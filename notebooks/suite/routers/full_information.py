@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trinity_core.heads import softmax
+from trinity_core.training.learners import Adam
 
 OBJECTIVES = ("expected reward", "likelihood", "regression")
 STEPS, RATE = 100, 0.05  # of Adam on all questions at once: last bits stay last bits, as in no line search
@@ -39,13 +40,9 @@ class LinearRouter:
         """How many numbers were trained."""
         return self.weights.size + self.bias.size
 
-    def logits(self, states: np.ndarray) -> np.ndarray:
-        """(n, d) -> (n, L)."""
-        return states @ self.weights.T + self.bias
-
     def choose(self, states: np.ndarray) -> np.ndarray:
         """The agent (n,) of each state (n, d)."""
-        return self.logits(states).argmax(axis=1)
+        return (states @ self.weights.T + self.bias).argmax(axis=1)
 
 
 def fit(
@@ -117,8 +114,6 @@ def _ascend(
     likelihood: bool,
 ) -> np.ndarray:
     """W (k, L, d + 1) on x = ((states - mean) / scale, 1), which is never built: it differs between the k routers."""
-    from trinity_core.training.learners import Adam
-
     count, size, d = len(weights), targets.shape[1], states.shape[1]
     states = states.astype(np.float32)  # reading them is what takes the time; everything else stays in float64
     W = np.zeros((count, size, d + 1))

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from suite.routers.full_information import LinearRouter, fit_all
-from suite.stats.intervals import Estimate, mean_interval
+from suite.stats.intervals import Estimate
 from suite.worlds.routing import RoutingData
 
 LIMIT = 20_000  # trained numbers, the paper's
 FOLDS = 5
 
 Reading = tuple[tuple[int, str], ...]  # (layer, position) pairs whose states stand side by side
+Grid = Mapping[tuple[int, str], np.ndarray]  # (layer, position) -> states (n, d)
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,16 @@ def name_of(reading: Reading) -> str:
 def candidates(layers: tuple[int, ...], positions: tuple[str, ...], middle: int) -> list[Variant]:
     """What is tried: every layer and position alone; two ways of putting several side by side; at layer `middle` other
     objectives, and penalties on both sides of the best."""
-    token, last = positions[0], layers[-1]
+    own, penalties = (middle, positions[0]), (3e-3, 3e-4, 1e-4, 3e-5)
     single = [((layer, position),) for position in positions for layer in layers]
-    several: list[Reading] = [((middle, token), (middle, "mean")), ((middle, token), (last, token))]
-    own = ((middle, token),)
-    others = [
-        Variant(reading, penalty=penalty) for reading in (own, several[0]) for penalty in (3e-3, 3e-4, 1e-4, 3e-5)
-    ]
-    others += [Variant(own, "likelihood"), Variant(own, "regression", 0.2)]
-    return [*(Variant(reading) for reading in [*single, *several]), *others]
+    both = (own, (middle, "mean"))
+    found = [Variant(reading) for reading in (*single, both, (own, (layers[-1], positions[0])))]
+    found += [Variant(reading, penalty=penalty) for reading in ((own,), both) for penalty in penalties]
+    return [*found, Variant((own,), "likelihood"), Variant((own,), "regression", 0.2)]
 
 
-def states_of(grid: Mapping[tuple[int, str], np.ndarray], reading: Reading) -> np.ndarray:
-    """(n, d): the reading's states side by side; `grid` has (n, d) for each (layer, position)."""
+def states_of(grid: Grid, reading: Reading) -> np.ndarray:
+    """(n, d): the reading's states side by side."""
     return np.concatenate([np.asarray(grid[place], np.float64) for place in reading], axis=1)
 
 
@@ -119,17 +117,6 @@ def with_constant(states: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Grids:
-    """Training and test questions with every state that a variant may read, (layer, position) -> (n, d)."""
-
-    train: RoutingData
-    test: RoutingData
-    first: Mapping[tuple[int, str], np.ndarray]
-    second: Mapping[tuple[int, str], np.ndarray]
-    seed: int
-
-
-@dataclass(frozen=True, eq=False)
 class Judged:
     """A variant's choices in cross-validation (n,), on unseen benchmarks (n,) and on the test questions (n_test,), and
     the mean of each over benchmarks: panel -> `Estimate`."""
@@ -142,18 +129,15 @@ class Judged:
     estimates: Mapping[str, Estimate]
 
 
-def judge(grids: Grids, variant: Variant) -> Judged:
-    """Everything about one variant. The test questions play no part in the choice between variants."""
-    data = grids.train.with_states(states_of(grids.first, variant.reading))
+def judge(data: RoutingData, test: RoutingData, first: Grid, second: Grid, seed: int, variant: Variant) -> Judged:
+    """Everything about one variant, whose states stand in the grids `first` (training) and `second` (test).
+
+    The test questions play no part in the choice between variants.
+    """
+    data = data.with_states(states_of(first, variant.reading))
     router = train(variant, data)
-    validated, unseen = held_out(variant, data, folds(data, grids.seed), data.families)
-    panels = {
-        "cross-validation": (data, validated),
-        "unseen benchmark": (data, unseen),
-        "test": (grids.test, router.choose(states_of(grids.second, variant.reading))),
-    }
-    estimates = {
-        name: mean_interval(asked.right[np.arange(len(chosen)), chosen][None], asked.families)
-        for name, (asked, chosen) in panels.items()
-    }
-    return Judged(variant, router.parameters, *(chosen for _, chosen in panels.values()), estimates)
+    validated, unseen = held_out(variant, data, folds(data, seed), data.families)
+    chosen = router.choose(states_of(second, variant.reading))
+    panels = {"cross-validation": (data, validated), "unseen benchmark": (data, unseen), "test": (test, chosen)}
+    estimates = {name: asked.estimate(agents) for name, (asked, agents) in panels.items()}
+    return Judged(variant, router.parameters, validated, unseen, chosen, estimates)

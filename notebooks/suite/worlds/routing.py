@@ -12,7 +12,7 @@ by the same code (`training.train`) and count the same atomic evaluations: one q
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suite.recordings.tables import RecordedTable
+from suite.stats.intervals import Estimate, by_family, mean_interval, paired_difference
 from trinity_core.draws import SEP, key_text, uniform_rows
 from trinity_core.heads import Head, decide
 from trinity_core.types import ROLES
@@ -62,7 +63,32 @@ class RoutingData:
 
     def with_states(self, states: np.ndarray) -> RoutingData:
         """The same questions, read otherwise: states (n, d')."""
-        return RoutingData(self.agents, self.questions, states, self.right, self.scores)
+        return replace(self, states=np.asarray(states, np.float64))
+
+    def rewards(self, chosen: np.ndarray) -> np.ndarray:
+        """P(right) (seeds, n) of chosen agents (seeds, n) or (n,)."""
+        return self.right[np.arange(len(self.questions)), np.atleast_2d(chosen)]
+
+    def estimate(self, chosen: np.ndarray) -> Estimate:
+        """The mean over benchmarks of what chosen agents score, with its interval."""
+        return mean_interval(self.rewards(chosen), self.families)
+
+    def by_benchmark(self, chosen: np.ndarray) -> dict[str, Estimate]:
+        """The same of each benchmark."""
+        return by_family(self.rewards(chosen), self.families)
+
+    def lead(self, ours: np.ndarray, theirs: np.ndarray) -> Estimate:
+        """The mean difference between two choices on the same questions, with its interval."""
+        return paired_difference(self.rewards(ours), self.rewards(theirs), self.families)
+
+    def shares(self, chosen: np.ndarray) -> np.ndarray:
+        """(benchmarks, L): how often each agent is chosen on the questions of each benchmark."""
+        chosen, families = np.atleast_2d(chosen), self.families
+        counts = [
+            np.bincount(chosen[:, families == name].ravel(), minlength=len(self.agents))
+            for name in dict.fromkeys(families.tolist())
+        ]
+        return np.array([count / count.sum() for count in counts])
 
 
 def gather(tables: Sequence[RecordedTable], states: Sequence[np.ndarray]) -> RoutingData:
