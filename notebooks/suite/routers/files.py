@@ -65,7 +65,8 @@ def evaluate_files(
         "method": method,
         "evidence": "recorded",
         **summary(outcomes, *data),
-        "encoder": reader and {name: getattr(reader, name) for name in ("name", "layer", "position", "dtype")},
+        "encoder": reader
+        and {"name": reader.name, **{name: getattr(reader.settings, name) for name in ("layer", "position", "dtype")}},
         "tokens encoded now": reader.stats.tokens_encoded if reader else 0,
         "seconds": round(time.perf_counter() - began, 1),
         "files": files,
