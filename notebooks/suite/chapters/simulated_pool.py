@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -55,8 +55,7 @@ class World:
         return np.stack([values[..., rows].mean(axis=-1) for rows in self.rows.values()], axis=-1)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Per question: the chance of a right final answer, and the expected number of calls."""
 
     right: np.ndarray

@@ -29,15 +29,8 @@ def calibration(frame: pd.DataFrame) -> Figure:
             colour = style.AGENT_COLOURS.get(name, style.GREY)
             low, middle, high = (line[key] - line["target"] for key in ("low", "measured", "high"))
             ax.plot([low, high], [row, row], color=colour, linewidth=5, alpha=0.45, solid_capstyle="butt")
-            ax.plot(
-                middle,
-                row,
-                "s" if line["assumed"] else "D",
-                markersize=7,
-                markeredgecolor=style.BLACK,
-                markeredgewidth=0.8,
-                color="white" if line["assumed"] else colour,
-            )
+            marker, fill = ("s", "white") if line["assumed"] else ("D", colour)
+            ax.plot(middle, row, marker, color=fill, markersize=7, markeredgecolor=style.BLACK, markeredgewidth=0.8)
             ax.text(reach * 1.5, row, f"{line['target']:.1f}", ha="right", va="center", fontsize=8, color="#333333")
         ax.text(reach * 1.5, -0.8, "score (%)", ha="right", va="center", fontsize=8, color="#555555")
         ax.set_title(family)
@@ -71,22 +64,11 @@ def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray]
     for (label, values), (dash, colour) in zip(accept.items(), looks, strict=True):
         axes[1].plot(np.linspace(0, 1, len(values)), values, linestyle=dash, color=colour, label=label)
     for place, (name, value) in enumerate(marks.items()):
-        axes[1].plot(
-            value,
-            0.02,
-            AGENT_MARKERS[place % 7],
-            color=style.AGENT_COLOURS.get(name, style.GREY),
-            markersize=7,
-            markeredgecolor="black",
-            markeredgewidth=0.5,
-            label=name,
-            clip_on=False,
-        )
+        look = {"color": style.AGENT_COLOURS.get(name, style.GREY), "markersize": 7, "markeredgewidth": 0.5}
+        axes[1].plot(value, 0.02, AGENT_MARKERS[place % 7], markeredgecolor="black", label=name, clip_on=False, **look)
     axes[1].set(title="Who solves more, judges better", ylabel="chance to ACCEPT")
     for ax in axes:
-        ax.set_xlim(0, 1)
-        ax.set_ylim(0, 1)
-        ax.set_xlabel("the agent's own chance on the question")
+        ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="the agent's own chance on the question")
     axes[0].legend(loc="lower right", fontsize=8, borderaxespad=0.2, handlelength=2.6)
     axes[1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5))
     return fig
@@ -96,24 +78,11 @@ def complementarity(spreads: Sequence[float], gaps: Mapping[str, np.ndarray], ow
     """Best agent of each question minus best single agent (points) against the private spread, one line a family."""
     fig, ax = plt.subplots(figsize=(6.4, 3.8))
     for family, values in gaps.items():
-        ax.plot(
-            spreads,
-            values,
-            marker=style.FAMILY_MARKERS[family],
-            markersize=5,
-            color=style.FAMILY_COLOURS[family],
-            label=family,
-        )
+        look = {"marker": style.FAMILY_MARKERS[family], "color": style.FAMILY_COLOURS[family], "markersize": 5}
+        ax.plot(spreads, values, label=family, **look)
     ax.axvline(own, color=style.GREY, linestyle=(0, (5, 3)), linewidth=1.2)
-    ax.annotate(
-        "this pool",
-        (own, ax.get_ylim()[1]),
-        xytext=(4, -4),
-        textcoords="offset points",
-        va="top",
-        fontsize=9,
-        color="#555555",
-    )
+    look = {"xytext": (4, -4), "textcoords": "offset points", "va": "top", "fontsize": 9, "color": "#555555"}
+    ax.annotate("this pool", (own, ax.get_ylim()[1]), **look)
     ax.set_xlabel("private spread $s_p$ (logits)")
     ax.set_ylabel("points above the best single agent")
     ax.set_title("What a perfect choice of agent per question could add")
@@ -127,10 +96,7 @@ def policies(frame: pd.DataFrame) -> Figure:
     frame = frame[frame["policy"] != "best single agent"]
     fig, ax = plt.subplots(figsize=(8.2, 0.42 * len(frame) + 1.2))
     rows = np.arange(len(frame))
-    colours = [
-        style.BLUE if low > 0 else style.VERMILION if high < 0 else style.GREY
-        for low, high in zip(frame["low"], frame["high"], strict=True)
-    ]
+    colours = np.select([frame["low"] > 0, frame["high"] < 0], [style.BLUE, style.VERMILION], style.GREY).tolist()
     ax.hlines(rows, frame["low"], frame["high"], colors=colours, linewidth=3, alpha=0.6)
     ax.scatter(frame["gain"], rows, c=colours, s=42, zorder=3)
     right = frame["high"].max() + 0.8
@@ -139,8 +105,7 @@ def policies(frame: pd.DataFrame) -> Figure:
     ax.text(right, -0.75, "calls", va="center", ha="left", fontsize=9, color="#555555")
     ax.axvline(0, color=style.BLACK, linewidth=1)
     ax.set_yticks(rows, frame["policy"])
-    ax.set_ylim(len(frame) - 0.5, -1.1)
-    ax.set_xlim(right=right + 1.0)
+    ax.set(ylim=(len(frame) - 0.5, -1.1), xlim=(None, right + 1.0))
     ax.grid(axis="y", visible=False)
     ax.set_xlabel("points above the best single agent (95 % interval over questions)")
     ax.set_title("Fixed policies in this pool")
