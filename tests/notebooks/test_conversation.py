@@ -54,7 +54,7 @@ def play(story=STORY, rule="paper"):
 
 @pytest.mark.parametrize("rule", ["paper", "released"])
 def test_transcripts_are_those_that_the_encoder_read(rule):
-    from suite.chapters.one_conversation_card import transcripts_read
+    from suite.chapters.one_conversation import transcripts_read
 
     rollout, script = play(rule=rule)
     assert [transcript.messages() for transcript in transcripts_read(rollout, rule)] == script.read
@@ -62,7 +62,7 @@ def test_transcripts_are_those_that_the_encoder_read(rule):
 
 
 def test_cards_hold_what_went_in_and_came_out():
-    from suite.chapters.one_conversation_card import turn_cards
+    from suite.chapters.one_conversation import turn_cards
 
     rollout, script = play()
     cards = turn_cards(rollout, script, np.array([[0.01, 0.5, 3.0, -1.25]] * 5))

@@ -6,14 +6,15 @@ Colours are Okabe and Ito's palette, told apart also by colour-blind readers; me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
+from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from matplotlib.patches import FancyBboxPatch
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
@@ -77,9 +78,6 @@ RC = {
 
 def use() -> None:
     """Sets the suite's matplotlib rcParams for this process."""
-    import matplotlib
-    from cycler import cycler
-
     matplotlib.rcParams.update(RC)
     matplotlib.rcParams["axes.prop_cycle"] = cycler(color=OKABE_ITO)
 
@@ -152,18 +150,22 @@ def stack(
     for name in table:
         colour, part = colours.get(name, GREY), table[name].to_numpy(float)
         bars = ax.bar if vertical else ax.barh
-        bars(
-            at,
-            part,
-            **{"bottom" if vertical else "left": base},
-            color=colour,
-            edgecolor="white",
-            linewidth=0.5,
-            label=name,
-        )
+        look = {"color": colour, "edgecolor": "white", "linewidth": 0.5, "label": name}
+        bars(at, part, **{"bottom" if vertical else "left": base}, **look)
         for place, start, size in zip(at, base, part, strict=True):
             if size >= least:
                 where = (place, start + size / 2) if vertical else (start + size / 2, place)
                 ax.text(*where, format(size, form), ha="center", va="center", fontsize=8, color=ink_on(colour))
         base = base + part
     ax.grid(visible=False)
+
+
+def say(ax: Axes, x: float, y: float, text: str, size: float, **more: Any) -> None:
+    """Words at (x, y) of a drawing: ink, centred vertically unless `more` says otherwise."""
+    ax.text(x, y, text, **({"fontsize": size, "va": "center", "color": INK} | more))
+
+
+def box(ax: Axes, x: float, y: float, width: float, height: float, rounding: float = 0.07, **look: Any) -> None:
+    """A rectangle with rounded corners, its lower left corner at (x, y)."""
+    corners = f"round,pad=0,rounding_size={rounding}"
+    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=corners, **look))
