@@ -148,13 +148,6 @@ def test_layers_and_positions_keep_their_places():
     assert found[2, 1] > 0.98 and np.sort(found.ravel())[-2] < 0.5
 
 
-def test_average_is_split_by_split_and_refuses_other_splits():
-    runs = [accuracy_of([0.8, 1.0]), accuracy_of([0.6, 0.8])]
-    assert np.allclose(sep.average(runs).scores, [0.7, 0.9])
-    with pytest.raises(ValueError, match=r"\[2, 3\] splits"):
-        sep.average([runs[0], accuracy_of([1, 1, 1])])
-
-
 # --- splits ---
 def test_stratified_splits_test_each_question_once_a_repeat():
     y = np.repeat(["a", "b"], [40, 20])

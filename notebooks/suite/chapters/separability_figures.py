@@ -7,16 +7,14 @@ SLM, an untrained one, words, or nothing but length.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from suite.stats.separability import Accuracy
+from suite.stats.separability import Accuracy
 
 SOURCE_COLOURS = {
     "SLM": style.BLUE,
@@ -38,8 +36,6 @@ def _marker(representation: str) -> str:
 
 def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     """Four planes, title -> (points (questions, 2), family of each), a colour and a marker a family."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(2, 2, figsize=(9, 7.6))
     for ax, (title, (plane, labels)) in zip(axes.flat, maps.items(), strict=True):
         for name, colour in style.FAMILY_COLOURS.items():
@@ -54,8 +50,6 @@ def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
 
 def draw_accuracies(panels: Mapping[str, Mapping[str, Accuracy]], *, paper: float | None = None) -> Figure:
     """One panel a split or label, one row a representation: dot and 95 % interval; chance dotted, the paper dashed."""
-    import matplotlib.pyplot as plt
-
     rows = list(dict.fromkeys(name for found in panels.values() for name in found))
     size = (2.0 + 2.15 * len(panels), 1.3 + 0.28 * len(rows))
     fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
@@ -80,8 +74,6 @@ def draw_layers(
     curves: Mapping[tuple[str, str], np.ndarray], floor: Mapping[str, float], positions: Sequence[str]
 ) -> Figure:
     """Accuracy by layer: one row a test, one column a format; `curves[test, format]` is (layers, positions)."""
-    import matplotlib.pyplot as plt
-
     tests = list(dict.fromkeys(test for test, _ in curves))
     formats = list(dict.fromkeys(name for _, name in curves))
     size = (4.7 * len(formats), 0.6 + 2.7 * len(tests))
@@ -99,10 +91,8 @@ def draw_layers(
     return fig
 
 
-def draw_learning(curves) -> Figure:
+def draw_learning(curves: pd.DataFrame) -> Figure:
     """Accuracy against training questions: a frame with `representation`, `questions`, `mean`, `std`; band: one std."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(6.6, 3.6))
     for name, curve in curves.groupby("representation", sort=False):
         line = "-" if "mean" not in name else (0, (4, 1.5))
@@ -117,10 +107,10 @@ def draw_learning(curves) -> Figure:
     return fig
 
 
-def draw_synthetic(summaries: Mapping[str, object], points: Mapping[str, tuple[float, float]], chance: float) -> Figure:
+def draw_synthetic(
+    summaries: Mapping[str, pd.DataFrame], points: Mapping[str, tuple[float, float]], chance: float
+) -> Figure:
     """Figure 14: head accuracy by separability index with a 95 % band; `points`: real states' (index, accuracy)."""
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(6.8, 3.9))
     for (name, curve), colour, marker in zip(summaries.items(), (style.BLUE, style.VERMILION), "os", strict=False):
         ax.plot(curve["index"], curve["accuracy"], color=colour, marker=marker, markersize=4.5, label=name)

@@ -10,21 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.manifold import TSNE
+from sklearn.model_selection import LeaveOneOut, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from suite.stats.separability import check_features
 
 
 def standardise(X: np.ndarray) -> np.ndarray:
     """Mean 0 and variance 1 in every dimension; a constant dimension becomes 0."""
-    from sklearn.preprocessing import StandardScaler
-
     return StandardScaler().fit_transform(np.asarray(X, dtype=np.float64))
 
 
 def pca_plane(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The plane of largest variance, and the share of the variance on each of its two axes."""
-    from sklearn.decomposition import PCA
-
     pca = PCA(n_components=2, svd_solver="full")
     return pca.fit_transform(standardise(X)), pca.explained_variance_ratio_
 
@@ -34,10 +37,6 @@ def lda_plane(X: np.ndarray, y: Sequence, fit: np.ndarray) -> np.ndarray:
 
     S_W is shrunk (Ledoit-Wolf), since hidden states have more dimensions than there are questions.
     """
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     X, y = check_features(X, y)
     if len(np.unique(y[fit])) < len(np.unique(y)):
         raise ValueError(f"only {len(np.unique(y[fit]))} of {len(np.unique(y))} classes among the questions to fit on")
@@ -50,9 +49,6 @@ def tsne_plane(X: np.ndarray, *, seed: int, perplexity: float = 30.0) -> np.ndar
 
     `perplexity` is capped at a third of the questions.
     """
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
-
     reduced = PCA(n_components=min(50, *np.shape(X)), svd_solver="full").fit_transform(standardise(X))
     perplexity = min(perplexity, (len(reduced) - 1) / 3)
     return TSNE(perplexity=perplexity, init="pca", random_state=seed, n_jobs=1).fit_transform(reduced)
@@ -60,7 +56,7 @@ def tsne_plane(X: np.ndarray, *, seed: int, perplexity: float = 30.0) -> np.ndar
 
 def umap_plane(X: np.ndarray, *, seed: int, neighbours: int = 15) -> np.ndarray:
     """UMAP with its defaults, one thread (with a seed, more threads would not be repeatable)."""
-    from umap import UMAP
+    from umap import UMAP  # its import compiles for seconds
 
     mapper = UMAP(n_neighbors=min(neighbours, len(X) - 1), random_state=seed, n_jobs=1)
     return mapper.fit_transform(standardise(X))
@@ -68,8 +64,5 @@ def umap_plane(X: np.ndarray, *, seed: int, neighbours: int = 15) -> np.ndarray:
 
 def neighbour_accuracy(plane: np.ndarray, y: Sequence, *, neighbours: int = 10) -> float:
     """Share of questions whose `neighbours` nearest others on the plane vote for their label: a picture, measured."""
-    from sklearn.model_selection import LeaveOneOut, cross_val_score
-    from sklearn.neighbors import KNeighborsClassifier
-
     plane, y = check_features(plane, y)
     return float(cross_val_score(KNeighborsClassifier(min(neighbours, len(y) - 1)), plane, y, cv=LeaveOneOut()).mean())

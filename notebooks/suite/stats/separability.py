@@ -19,6 +19,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
+from scipy.stats import t
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedShuffleSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -49,14 +57,9 @@ def check_labels(y: Sequence, count: int) -> np.ndarray:
 def scatter(X: np.ndarray, y: Sequence) -> tuple[np.ndarray, np.ndarray]:
     """(S_B, S_W), both `(d, d)` and divided by the number of questions."""
     X, y = check_features(X, y)
-    between, within = np.zeros((2, X.shape[1], X.shape[1]))
-    for label in np.unique(y):
-        group = X[y == label]
-        shift = group.mean(axis=0) - X.mean(axis=0)
-        centred = group - group.mean(axis=0)
-        between += len(group) / len(X) * np.outer(shift, shift)
-        within += centred.T @ centred / len(X)
-    return between, within
+    means = pd.DataFrame(X).groupby(y).transform("mean").to_numpy()  # of each question's class
+    shifts, centred = means - X.mean(axis=0), X - means
+    return shifts.T @ shifts / len(X), centred.T @ centred / len(X)
 
 
 def separability_index(X: np.ndarray, y: Sequence) -> float:
@@ -65,10 +68,7 @@ def separability_index(X: np.ndarray, y: Sequence) -> float:
     total = X.var(axis=0).sum()
     if total == 0:
         raise ValueError("all questions have the same features, so there is no variance to share out")
-    centre, between = X.mean(axis=0), 0.0
-    for label in np.unique(y):
-        between += (y == label).mean() * ((X[y == label].mean(axis=0) - centre) ** 2).sum()
-    return float(between / total)
+    return float(pd.DataFrame(X).groupby(y).transform("mean").var(ddof=0).sum() / total)
 
 
 def fisher_ratio(X: np.ndarray, y: Sequence) -> float:
@@ -94,8 +94,6 @@ def effective_dimensions(X: np.ndarray, y: Sequence) -> float:
 # --- splits ---
 def stratified_splits(y: Sequence, *, folds: int = 5, repeats: int = 10, seed: int) -> Splits:
     """`folds * repeats` (train, test) index pairs; every fold holds each class in proportion."""
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
     y = check_labels(y, len(y))
     labels, counts = np.unique(y, return_counts=True)
     if counts.min() < folds:
@@ -103,7 +101,7 @@ def stratified_splits(y: Sequence, *, folds: int = 5, repeats: int = 10, seed: i
             f"class {labels[counts.argmin()]} has {counts.min()} questions, fewer than {folds} folds; take fewer folds"
         )
     splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return list(splitter.split(np.zeros(len(y)), y))
+    return list(splitter.split(y, y))
 
 
 def group_splits(y: Sequence, groups: Sequence, *, folds: int = 5, repeats: int = 10, seed: int) -> Splits:
@@ -142,12 +140,8 @@ def folds_for(y: Sequence, most: int) -> int:
 
 
 # --- models ---
-def svm(kernel: str = "linear"):
+def svm(kernel: str = "linear") -> BaseEstimator:
     """The paper's classifier: standardise, then an SVM (`linear` or `rbf`) with scikit-learn's defaults."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVC
-
     if kernel not in ("linear", "rbf"):
         raise ValueError(f"unknown kernel {kernel!r}; choose linear or rbf")
     # Fits here take some hundred steps. Questions with almost the same features and different labels (one token read of
@@ -155,22 +149,18 @@ def svm(kernel: str = "linear"):
     return make_pipeline(StandardScaler(), SVC(kernel=kernel, max_iter=20_000))
 
 
-def bag_of(pieces: str):
+def bag_of(pieces: str) -> BaseEstimator:
     """A control without hidden states: a linear SVM on the TF-IDF of words (and punctuation) or characters (1 to 3).
 
     `pieces`: `words` or `characters`.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.svm import LinearSVC
-
-    if pieces == "words":
-        counter = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]")
-    elif pieces == "characters":
-        counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 3))
-    else:
+    counters = {
+        "words": TfidfVectorizer(token_pattern=r"\w+|[^\w\s]"),
+        "characters": TfidfVectorizer(analyzer="char", ngram_range=(1, 3)),
+    }
+    if pieces not in counters:
         raise ValueError(f"unknown pieces {pieces!r}; choose words or characters")
-    return make_pipeline(counter, LinearSVC(random_state=0))  # sparse solver: far faster than SVC here
+    return make_pipeline(counters[pieces], LinearSVC(random_state=0))  # sparse solver: far faster than SVC here
 
 
 def length_features(texts: Sequence[str]) -> np.ndarray:
@@ -235,33 +225,70 @@ def resampled_variance(scores: np.ndarray, test_per_train: float) -> float:
 
 def t_quantile(splits: int) -> float:
     """Half the width of a 95 % interval in standard errors, when the variance comes from `splits` scores."""
-    from scipy.stats import t
-
     return float(t.ppf(0.975, splits - 1))
 
 
-def evaluate(model, inputs: Sequence | np.ndarray, y: Sequence, splits: Splits) -> Accuracy:
+def evaluate(model: BaseEstimator, inputs: Sequence | np.ndarray, y: Sequence, splits: Splits) -> Accuracy:
     """Fits a fresh copy of `model` on each split's training questions; accuracy on its test questions.
 
     `inputs`: features `(questions, d)` for `svm`, or the texts for `bag_of`.
     """
-    from sklearn.base import clone
-
     if isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiu":
         inputs, y = check_features(inputs, y)
     else:
-        inputs, y = np.asarray(inputs, dtype=object), check_labels(y, len(inputs))
+        inputs, y = list(inputs), check_labels(y, len(inputs))
     if len(splits) < 2:
         raise ValueError(f"{len(splits)} splits; an interval needs at least two")
-    scores = []
-    for train, test in splits:
-        scores.append(np.mean(clone(model).fit(inputs[train], y[train]).predict(inputs[test]) == y[test]))
     return Accuracy(
-        scores=np.asarray(scores),
+        scores=cross_val_score(model, inputs, y, cv=splits),
         questions=len(np.unique(np.concatenate([test for _, test in splits]))),
         test_per_train=float(np.mean([len(test) / len(train) for train, test in splits])),
         chance=float(np.unique(y, return_counts=True)[1].max() / len(y)),
     )
+
+
+def evaluate_all(sources: Mapping[str, tuple], y: Sequence, splits: Splits) -> dict[str, Accuracy]:
+    """`evaluate` for several representations: name -> (model, list of inputs); several inputs (say, several seeds of
+    random weights) are averaged split by split."""
+    found = {name: [evaluate(model, x, y, splits) for x in inputs] for name, (model, inputs) in sources.items()}
+    return {
+        name: replace(runs[0], scores=np.mean([run.scores for run in runs], axis=0)) for name, runs in found.items()
+    }
+
+
+def accuracy_by_layer(model: BaseEstimator, grid: np.ndarray, y: Sequence, splits: Splits) -> np.ndarray:
+    """Mean accuracy `(layers, positions)` of `model` on each part of `grid (questions, layers, positions, d)`."""
+    _, layers, positions, _ = grid.shape
+    means = [evaluate(model, grid[:, i, j], y, splits).mean for i in range(layers) for j in range(positions)]
+    return np.array(means).reshape(layers, positions)
+
+
+def shuffled(
+    model: BaseEstimator, X: np.ndarray, y: Sequence, *, folds: int = 5, permutations: int = 10, seed: int
+) -> Accuracy:
+    """The negative control: the same accuracy after the labels are permuted, `folds` splits for each permutation."""
+    rng = np.random.default_rng(seed)
+    runs: list[Accuracy] = []
+    for _ in range(permutations):
+        permuted = rng.permutation(np.asarray(y))
+        splits = stratified_splits(permuted, folds=folds, repeats=1, seed=int(rng.integers(2**31)))
+        runs.append(evaluate(model, X, permuted, splits))
+    return replace(runs[0], scores=np.concatenate([run.scores for run in runs]))
+
+
+def learning_curve(
+    model: BaseEstimator, inputs: Sequence | np.ndarray, y: Sequence, sizes: Sequence[int], *, seed: int, repeats=10
+) -> pd.DataFrame:
+    """Accuracy against the number of training questions: a frame with `questions`, `mean`, `std` (over training draws).
+
+    Each draw is stratified; a quarter of the questions is the test set, drawn anew each time.
+    """
+    rows = []
+    for size in map(int, sizes):
+        splitter = StratifiedShuffleSplit(repeats, train_size=size, test_size=len(y) // 4, random_state=seed)
+        found = evaluate(model, inputs, y, list(splitter.split(y, y)))
+        rows.append({"questions": size, "mean": found.mean, "std": found.std})
+    return pd.DataFrame(rows)
 
 
 def difference(a: Accuracy, b: Accuracy) -> tuple[float, float, float]:
@@ -280,59 +307,8 @@ def difference(a: Accuracy, b: Accuracy) -> tuple[float, float, float]:
     return gap, low, gap + math.hypot(a.high - a.mean, b.mean - b.low)
 
 
-def accuracy_by_layer(model, grid: np.ndarray, y: Sequence, splits: Splits) -> np.ndarray:
-    """Mean accuracy `(layers, positions)` of `model` on each part of `grid (questions, layers, positions, d)`."""
-    _, layers, positions, _ = grid.shape
-    means = [evaluate(model, grid[:, i, j], y, splits).mean for i in range(layers) for j in range(positions)]
-    return np.array(means).reshape(layers, positions)
-
-
-def average(runs: Sequence[Accuracy]) -> Accuracy:
-    """One accuracy from several over the same splits (say, several seeds of random weights), averaged by split."""
-    if len({len(run.scores) for run in runs}) != 1:
-        raise ValueError(f"runs over {[len(run.scores) for run in runs]} splits cannot be averaged; use the same ones")
-    return replace(runs[0], scores=np.mean([run.scores for run in runs], axis=0))
-
-
 def in_words(found: Mapping[str, Accuracy], a: str, b: str) -> str:
     """How representation `a` compares with `b`, with the difference and its interval."""
     gap, low, high = difference(found[a], found[b])
     word = "above" if low > 0 else "below" if high < 0 else "not told apart from"
     return f"{a} is {word} {b} ({gap:+.2f}, 95 % interval {low:+.2f} to {high:+.2f})"
-
-
-def evaluate_all(sources: Mapping[str, tuple], y: Sequence, splits: Splits) -> dict[str, Accuracy]:
-    """`evaluate` for several representations: name -> (model, list of inputs); several inputs are averaged."""
-    return {
-        name: average([evaluate(model, x, y, splits) for x in inputs]) for name, (model, inputs) in sources.items()
-    }
-
-
-def shuffled(model, X: np.ndarray, y: Sequence, *, folds: int = 5, permutations: int = 10, seed: int) -> Accuracy:
-    """The negative control: the same accuracy after the labels are permuted, `folds` splits for each permutation."""
-    rng = np.random.default_rng(seed)
-    runs: list[Accuracy] = []
-    for _ in range(permutations):
-        permuted = rng.permutation(np.asarray(y))
-        splits = stratified_splits(permuted, folds=folds, repeats=1, seed=int(rng.integers(2**31)))
-        runs.append(evaluate(model, X, permuted, splits))
-    return replace(runs[0], scores=np.concatenate([run.scores for run in runs]))
-
-
-def learning_curve(
-    model, inputs: Sequence | np.ndarray, y: Sequence, sizes: Sequence[int], *, repeats: int = 10, seed: int
-):
-    """Accuracy against the number of training questions: a frame with `questions`, `mean`, `std` (over training draws).
-
-    Each draw is stratified; a quarter of the questions is the test set, drawn anew each time.
-    """
-    import pandas as pd
-    from sklearn.model_selection import StratifiedShuffleSplit
-
-    y = check_labels(y, len(y))
-    rows = []
-    for size in sizes:
-        splitter = StratifiedShuffleSplit(repeats, train_size=int(size), test_size=len(y) // 4, random_state=seed)
-        found = evaluate(model, inputs, y, list(splitter.split(np.zeros(len(y)), y)))
-        rows.append({"questions": int(size), "mean": found.mean, "std": found.std})
-    return pd.DataFrame(rows)

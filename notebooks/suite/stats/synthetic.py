@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr, t
+from sklearn.linear_model import LogisticRegression
 
 
 @dataclass(frozen=True)
@@ -61,63 +64,51 @@ def noisy_labels(rates: np.ndarray, trials: int, rng: np.random.Generator) -> np
 
 def head_accuracy(index: float, setting: Synthetic, *, seed: int) -> float:
     """Share of fresh questions for which the fitted linear head picks the best agent; `index` = tr(S_B)/tr(S_T)."""
-    from sklearn.linear_model import LogisticRegression
-
     if not 0 <= index <= 1:
         raise ValueError(f"separability index {index} must lie between 0 and 1")
     rng = np.random.default_rng([seed, setting.d])
     rates, centres = success_rates(setting, rng), cluster_centres(index, setting, rng)
-
-    def draw(count: int) -> tuple[np.ndarray, np.ndarray]:
-        cluster = np.arange(count) % setting.clusters
-        return centres[cluster] + np.sqrt(1 - index) * rng.standard_normal((count, setting.d)), cluster
-
-    (train, train_cluster), (test, test_cluster) = draw(setting.train), draw(setting.test)
-    labels = noisy_labels(rates[train_cluster], setting.trials, rng)
+    train, test = (np.arange(count) % setting.clusters for count in (setting.train, setting.test))  # clusters
+    states, fresh = (
+        centres[clusters] + np.sqrt(1 - index) * rng.standard_normal((len(clusters), setting.d))
+        for clusters in (train, test)
+    )
+    labels = noisy_labels(rates[train], setting.trials, rng)
     # A penalty that grows with d keeps the fit from learning each training question's own noise by heart.
-    head = LogisticRegression(C=1 / setting.d, fit_intercept=False, max_iter=200).fit(train, labels)
-    return float(np.mean(head.predict(test) == rates.argmax(axis=1)[test_cluster]))
+    head = LogisticRegression(C=1 / setting.d, fit_intercept=False, max_iter=200).fit(states, labels)
+    return float(np.mean(head.predict(fresh) == rates.argmax(axis=1)[test]))
 
 
-def sweep(indices: Sequence[float], setting: Synthetic, *, seeds: Sequence[int]):
+def sweep(indices: Sequence[float], setting: Synthetic, *, seeds: Sequence[int]) -> pd.DataFrame:
     """A frame with one row for each (index, seed): `d`, `index`, `seed`, `accuracy`."""
-    import pandas as pd
-
     rows = [(setting.d, index, seed, head_accuracy(index, setting, seed=seed)) for index in indices for seed in seeds]
     return pd.DataFrame(rows, columns=["d", "index", "seed", "accuracy"])
 
 
-def summarise(frame):
+def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean accuracy for each index, with a 95 % t-interval over seeds: `index`, `accuracy`, `low`, `high`."""
-    from scipy.stats import t
-
-    runs = frame.groupby("index")["accuracy"].agg(["mean", "std", "count"])
-    half = t.ppf(0.975, runs["count"] - 1) * runs["std"] / np.sqrt(runs["count"])
-    low, high = (runs["mean"] - half).clip(0, 1), (runs["mean"] + half).clip(0, 1)
-    table = runs.assign(low=low, high=high).rename(columns={"mean": "accuracy"})
-    return table[["accuracy", "low", "high"]].reset_index()
+    runs = frame.groupby("index")["accuracy"].agg(["mean", "sem", "count"])
+    half = t.ppf(0.975, runs["count"] - 1) * runs["sem"]
+    table = pd.DataFrame({"accuracy": runs["mean"], "low": runs["mean"] - half, "high": runs["mean"] + half})
+    return table.clip(0, 1).reset_index()
 
 
-def rank_correlation(frame, *, draws: int = 1000, seed: int) -> tuple[float, float, float]:
+def rank_correlation(frame: pd.DataFrame, *, draws: int = 1000, seed: int) -> tuple[float, float, float]:
     """Spearman's correlation of index and accuracy, with a 95 % bootstrap interval.
 
     The bootstrap draws whole seeds: the runs of one seed share their success rates and noise.
     """
-    from scipy.stats import spearmanr
-
-    table = frame.pivot(index="seed", columns="index", values="accuracy").to_numpy()
-    index = np.sort(frame["index"].unique())
-    rng = np.random.default_rng(seed)
+    runs = frame.pivot(index="seed", columns="index", values="accuracy")
+    table, rng = runs.to_numpy(), np.random.default_rng(seed)
 
     def rho(rows: np.ndarray) -> float:
-        return float(spearmanr(np.tile(index, len(rows)), table[rows].ravel()).statistic)
+        return float(spearmanr(np.tile(runs.columns, len(rows)), table[rows].ravel()).statistic)
 
     resampled = [rho(rng.integers(len(table), size=len(table))) for _ in range(draws)]
-    return rho(np.arange(len(table))), *(float(q) for q in np.quantile(resampled, [0.025, 0.975]))
+    return rho(np.arange(len(table))), *map(float, np.quantile(resampled, [0.025, 0.975]))
 
 
-def saturation(summary, *, share: float = 0.99) -> float:
+def saturation(summary: pd.DataFrame, *, share: float = 0.99) -> float:
     """The smallest index from which on mean accuracy stays within `share` of its highest value."""
-    enough = (summary["accuracy"] >= share * summary["accuracy"].max()).to_numpy()
-    below = np.flatnonzero(~enough)
+    below = np.flatnonzero(summary["accuracy"] < share * summary["accuracy"].max())
     return float(summary["index"].iloc[below[-1] + 1 if len(below) else 0])
