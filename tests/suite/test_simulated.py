@@ -23,10 +23,10 @@ from suite.chapters.simulated_pool_spread import model_moments, routerdc_scores,
 from suite.checkers.check import check_answer, extract_code
 from suite.pools import load_pool
 from suite.pools.calibration import assumed_score, cell, logit, sigmoid, solve_abilities, table
-from suite.pools.config import find_config, read_config
-from suite.pools.prompts import read_case
+from suite.pools.config import read_config
+from suite.pools.prompts import kept, read_case
 from suite.pools.simulated import SimulatedPool
-from suite.pools.solutions import kept, number_slips, sayings, slips, spread
+from suite.pools.solutions import number_slips, sayings, slips, spread
 from suite.questions import FAMILIES, load_questions
 from suite.questions.heldout import load_heldout
 from trinity_core.paths import ROOT
@@ -42,7 +42,7 @@ REPLICATES = 8
 
 
 def config():
-    mapping = read_config(find_config("paper7"))
+    mapping = read_config("paper7")
     assert mapping.pop("kind") == "simulated"
     return mapping
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from suite.pools import load_pool
+from suite.pools import load_pool, pool_kind
 from suite.pools.budget import Budget
-from suite.pools.config import pool_kind
 from suite.stats.separability import wilson
 from trinity_core.pool import Pool, PoolError
 from trinity_core.types import Question

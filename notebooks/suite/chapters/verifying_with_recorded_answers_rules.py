@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from suite.pools.calibration import Assumptions
+from suite.pools.config import checked, read_config
 from suite.worlds.verifying import get_pool, get_questions
 
 if TYPE_CHECKING:
@@ -148,10 +150,7 @@ def pairs(record: Record, right: bool) -> np.ndarray:
 def assumed(accuracy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the simulated pool (data/pools/paper7.yaml) assumes of Verifiers of such accuracies (percent): percent of
     right and of wrong answers that they accept."""
-    from suite.pools.calibration import read_assumptions
-    from suite.pools.config import find_config, read_config
-
-    rates = read_assumptions(read_config(find_config("paper7"))["assumptions"])
+    rates = checked(Assumptions, read_config("paper7")["assumptions"], "assumptions")
     skill = np.asarray(accuracy, np.float64) / 100
     return 100 * rates.accept(True, skill), 100 * rates.accept(False, skill)
 

@@ -26,8 +26,7 @@ def main(options: argparse.Namespace) -> int:
     import numpy as np
 
     from suite.checkers import is_right
-    from suite.pools import load_pool
-    from suite.pools.config import pool_kind
+    from suite.pools import load_pool, pool_kind
     from suite.questions import load_questions
     from suite.results.rollout_view import show_rollout
     from suite.worlds.recorded import run_recorded

@@ -12,9 +12,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Annotated
 
-from suite.pools.config import number
+from pydantic import Field
+
+from suite.pools.config import Amount, Strict, checked
 from trinity_core.pool import BudgetExceeded
+
+
+class Caps(Strict):
+    """The most of calls and dollars; None: no limit."""
+
+    max_calls: Annotated[int, Field(ge=0)] | None
+    max_dollars: Amount | None
 
 
 @dataclass
@@ -32,8 +42,8 @@ class Budget:
     """
 
     def __init__(self, max_calls: int | None = None, max_dollars: float | None = None) -> None:
-        self.max_calls = None if max_calls is None else number(max_calls, "budget: max_calls", whole=True)
-        self.max_dollars = None if max_dollars is None else number(max_dollars, "budget: max_dollars")
+        caps = checked(Caps, {"max_calls": max_calls, "max_dollars": max_dollars}, "the budget")
+        self.max_calls, self.max_dollars = caps.max_calls, caps.max_dollars
         self.calls, self.dollars, self.unpriced = 0, 0.0, 0
         self._set_aside, self._in_work = 0.0, 0
         self._changed = asyncio.Condition()
@@ -76,30 +86,27 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Dollars for `calls` calls: all to the cheapest agent, spread evenly, all to the dearest; None: unknown."""
+class Forecast:
+    """Dollars for `calls` calls: all to the cheapest agent, spread evenly, all to the dearest; None: unknown.
+
+    `prices` are each agent's dollars a token (input, output); answers on disk are not taken off.
+    """
 
     calls: int
     tokens_in: int
     tokens_out: int
-    low: float | None
-    even: float | None
-    high: float | None
-    unpriced: tuple[str, ...]
+    prices: dict[str, tuple[float, float] | None]
+
+    @property
+    def costs(self) -> list[float] | None:
+        """Of all calls to each agent, the cheapest first."""
+        if None in self.prices.values():
+            return None
+        return sorted(self.calls * (a * self.tokens_in + b * self.tokens_out) for a, b in self.prices.values())
 
     def __str__(self) -> str:
         what = f"{self.calls} calls of {self.tokens_in} tokens in and {self.tokens_out} out"
-        if self.even is None:
-            return f"{what}: cost unknown, no price for {', '.join(self.unpriced)}"
-        return f"{what}: about ${self.even:.2f} spread evenly (${self.low:.2f} to ${self.high:.2f} by agent)"
-
-
-def estimate_from_prices(
-    prices: dict[str, tuple[float, float] | None], calls: int, tokens_in: int, tokens_out: int
-) -> Estimate:
-    """The estimate from each agent's dollars a token (input, output); answers on disk are not taken off."""
-    unpriced = tuple(name for name, price in prices.items() if price is None)
-    if unpriced:
-        return Estimate(calls, tokens_in, tokens_out, None, None, None, unpriced)
-    costs = [calls * (price[0] * tokens_in + price[1] * tokens_out) for price in prices.values() if price is not None]
-    return Estimate(calls, tokens_in, tokens_out, min(costs), sum(costs) / len(costs), max(costs), ())
+        if self.costs is None:
+            return f"{what}: cost unknown, no price for {', '.join(n for n, p in self.prices.items() if p is None)}"
+        low, even, high = self.costs[0], sum(self.costs) / len(self.costs), self.costs[-1]
+        return f"{what}: about ${even:.2f} spread evenly (${low:.2f} to ${high:.2f} by agent)"

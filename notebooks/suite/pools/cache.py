@@ -1,6 +1,6 @@
 """Answers on disk: nothing is asked, or paid for, twice; also not after a crash, nor by two processes at once.
 
-One SQLite file holds the successful answers, each committed as it arrives. Its key is a hash of what decides a reply
+One store holds the successful answers, each on the disk as it arrives. Its key is a hash of what decides a reply
 (model, messages, parameters, replicate), so neither prompts nor addresses are stored, and a provider's key cannot be.
 A call in work holds a lock on one byte of a lock file: another process that wants the same answer waits for it, and the
 lock of a killed process is gone with it. Two agents with the same model and parameters share their answers.
@@ -9,46 +9,31 @@ lock of a killed process is gone with it. Two agents with the same model and par
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import json
 import os
-import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from trinity_core.paths import cache_dir
 from trinity_core.pool import PoolError
+from trinity_core.store import Store
 from trinity_core.types import Message
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: two processes may then ask the same thing twice, nothing worse
-    fcntl = None
-
-SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, asked TEXT, model TEXT, served TEXT, text TEXT NOT NULL"
-    ", tokens_in INTEGER, tokens_out INTEGER, cost REAL, finish TEXT NOT NULL) WITHOUT ROWID"
-)
 
 
 def answer_key(
     model: str, messages: list[dict[str, str]], parameters: dict[str, Any], replicate: int, weights: str = ""
 ) -> str:
     """The name of one draw of one call: a hash of everything that decides the reply."""
-    parts = {
-        "model": model,
-        "messages": messages,
-        "parameters": parameters,
-        "replicate": int(replicate),
-        "weights": weights,
-    }
+    parts = {"model": model, "messages": messages, "parameters": parameters, "replicate": int(replicate)}
     try:
-        text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
+        text = json.dumps(parts | {"weights": weights}, sort_keys=True, ensure_ascii=True)
     except TypeError as error:
         raise PoolError(f"messages or parameters of a call to {model} are not plain JSON values ({error})") from None
     return hashlib.sha256(text.encode()).hexdigest()
@@ -70,18 +55,10 @@ class AnswerCache:
     _open_lock = threading.Lock()
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "answers.sqlite"
         self.flights: dict[str, Flight] = {}  # key -> the call in work in this process
-        self._lock = threading.Lock()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        with _named():
+            self._store = Store(folder / "answers.sqlite", precious=True)
             self._claims = os.open(folder / "in-work.lock", os.O_RDWR | os.O_CREAT, 0o644)
-            self._database = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
-            # No write-ahead log: the switch to it fails, without waiting, where two processes open a new file at once.
-            self._database.execute("PRAGMA synchronous=FULL")
-            self._database.execute(SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise self._trouble(error) from None
 
     @classmethod
     def at(cls, folder: str | Path | None = None) -> AnswerCache:
@@ -93,34 +70,28 @@ class AnswerCache:
                 cls._open[key] = cls(place)
             return cls._open[key]
 
-    def _trouble(self, error: Exception) -> PoolError:
-        return PoolError(
-            f"the answers in {self.path} cannot be read or written ({error}); free the disk, give another folder "
-            "(`cache=`, or TRINITY_CACHE), or move a damaged file away (its answers are then asked again)"
-        )
-
     def get(self, key: str) -> Message | None:
         """The stored answer, marked `cached`; its `cost` is what it cost when it was asked."""
-        try:
-            with self._lock:
-                row = self._database.execute(
-                    "SELECT text, tokens_in, tokens_out, cost, finish FROM answers WHERE key = ?", (key,)
-                ).fetchone()
-        except sqlite3.Error as error:
-            raise self._trouble(error) from None
-        return None if row is None else replace(Message(*row), cached=True)
+        with _named():
+            found = self._store.get([key])
+        return Message(**json.loads(found[key])["message"] | {"cached": True}) if found else None
 
     def put(self, key: str, message: Message, *, model: str, served: str | None) -> None:
         """Stores a successful answer, on disk when this returns. `served` is the version that the provider names."""
         if message.finish == "error":
             raise ValueError("a failed call is no answer and is never stored")
-        row = (key, datetime.now(UTC).isoformat(timespec="seconds"), model, served, message.text)
-        row += (message.tokens_in, message.tokens_out, message.cost, message.finish)
-        try:
-            with self._lock:
-                self._database.execute("INSERT OR REPLACE INTO answers VALUES (?,?,?,?,?,?,?,?,?)", row)
-        except sqlite3.Error as error:
-            raise self._trouble(error) from None
+        asked = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = {"asked": asked, "model": model, "served": served, "message": asdict(message)}
+        with _named():
+            self._store.put({key: json.dumps(entry).encode()})
+
+    def served(self) -> list[tuple[str, str | None, int, str, str]]:
+        """(model, version served, answers, first day, last day) of all answers: what a live result must state."""
+        days: dict[tuple[str, str | None], list[str]] = {}
+        for _, value in self._store.items():
+            entry = json.loads(value)
+            days.setdefault((entry["model"], entry["served"]), []).append(entry["asked"][:10])
+        return [(*names, len(some), min(some), max(some)) for names, some in sorted(days.items(), key=str)]
 
     async def fetch(self, key: str, produce: Callable[[Flight], Awaitable[Message]]) -> Message:
         """The stored answer, or that of the call in work for the same key, or what `produce` gets (and stores).
@@ -147,7 +118,7 @@ class AnswerCache:
 
     async def _fly(self, key: str, flight: Flight, produce: Callable[[Flight], Awaitable[Message]]) -> Message:
         try:
-            async with self.claim(key):
+            async with self._claim(key):
                 return self.get(key) or await produce(flight)
         finally:
             if self.flights.get(key) is flight:
@@ -155,20 +126,9 @@ class AnswerCache:
             if not flight.waiters and flight.task is not None:  # nobody is left to be told of an error
                 flight.task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
-    def served(self) -> list[tuple[str, str | None, int, str, str]]:
-        """(model, version served, answers, first day, last day) of all answers: what a live result must state."""
-        with self._lock:
-            return self._database.execute(
-                "SELECT model, served, COUNT(*), MIN(SUBSTR(asked, 1, 10)), MAX(SUBSTR(asked, 1, 10)) FROM answers "
-                "GROUP BY model, served ORDER BY model, served"
-            ).fetchall()
-
     @asynccontextmanager
-    async def claim(self, key: str) -> AsyncIterator[None]:
+    async def _claim(self, key: str) -> AsyncIterator[None]:
         """Holds `key` against other processes; waits, without blocking the loop, while one of them has it."""
-        if fcntl is None:
-            yield
-            return
         place, pause = int(key[:15], 16), 0.02
         while True:
             try:
@@ -181,3 +141,11 @@ class AnswerCache:
             yield
         finally:
             fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, place)
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PoolError(f"{error} (its answers are then asked again); `cache=` names another folder") from None

@@ -13,44 +13,62 @@ by the rule of `assumed_score`, from a related task on which all agents have one
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from suite.pools.config import check_keys, number
-from trinity_core import paths
+from suite.pools.config import AgentEntry, Strict, Text, checked, different_names
+from suite.published import published
 from trinity_core.draws import uniforms
 from trinity_core.pool import Agent, PoolError
 from trinity_core.types import Question
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 TOKEN_TABLE, TOKEN_SETTING = "tables9_12_output_tokens", "default_4096"
-CHANCES = ("keep", "accept_right_weak", "accept_right_strong", "accept_wrong_weak", "accept_wrong_strong", "first_slip")
+KIN_TABLE = "table1_zero_shot"  # where every agent has a score
 NORMAL = NormalDist()
 
 
-@dataclass(frozen=True)
-class Assumptions:
-    """What nobody has published, in one place; `sd` and `gain` are in logits, the rest are chances or shares.
+class Assumption(Strict):
+    """An assumed number, and in a few words why it is this one."""
+
+    value: float
+    reason: Text
+
+
+def _value(entry: Any) -> Any:
+    return checked(Assumption, entry, "an assumption").value if isinstance(entry, Mapping) else entry
+
+
+Logits = Annotated[float, BeforeValidator(_value), Field(ge=0)]
+Share = Annotated[float, BeforeValidator(_value), Field(ge=0, le=1)]
+
+
+class Assumptions(Strict):
+    """What nobody has published, in one place; in a file each is {value, reason}. `sd` and `gain` are in logits.
 
     `weak` and `strong`: a Verifier who never, or always, solves the question itself; in between linear in its chance.
     """
 
-    difficulty_sd: float
-    private_sd: float
-    plan_gain_good: float
-    plan_gain_vague: float
-    diagnosis_gain: float
-    keep: float
-    accept_right_weak: float
-    accept_right_strong: float
-    accept_wrong_weak: float
-    accept_wrong_strong: float
-    first_slip: float
-    token_spread: float
+    difficulty_sd: Logits
+    private_sd: Logits
+    plan_gain_good: Logits
+    plan_gain_vague: Logits
+    diagnosis_gain: Logits
+    keep: Share
+    accept_right_weak: Share
+    accept_right_strong: Share
+    accept_wrong_weak: Share
+    accept_wrong_strong: Share
+    first_slip: Share
+    token_spread: Share
 
     def accept(self, right: bool, skill: Any) -> Any:
         """P(ACCEPT) for a right or a wrong answer by a Verifier whose own chance on the question is `skill`."""
@@ -60,6 +78,32 @@ class Assumptions:
             else (self.accept_wrong_weak, self.accept_wrong_strong)
         )
         return weak + (strong - weak) * skill
+
+
+class Score(Strict):
+    """Where a family's published scores stand: the column, what it gives for all right, and the related task's."""
+
+    table: Text
+    column: Text
+    full: Annotated[float, Field(ge=1)]
+    kin: Text | None = None
+
+
+class SimulatedAgent(AgentEntry):
+    """An agent with its row of each table; `assumed`: scores that no table has may follow from the rule."""
+
+    rows: dict[str, str] = {}
+    assumed: bool = False
+
+
+class SimulatedFile(Strict):
+    """A simulated pool's file."""
+
+    description: str = ""
+    scores: Annotated[dict[str, Score], Field(min_length=1)]
+    tokens: dict[str, str]
+    assumptions: Assumptions
+    agents: Annotated[list[SimulatedAgent], Field(min_length=1), AfterValidator(different_names)]
 
 
 @dataclass(frozen=True)
@@ -73,44 +117,27 @@ class Target:
     source: str
 
 
-def read_assumptions(entries: Any) -> Assumptions:
-    """The file's `assumptions`: each {value, reason}; PoolError names a missing, unknown or impossible one."""
-    names = [field.name for field in fields(Assumptions)]
-    check_keys(entries, "assumptions", known=names, required=names)
-    values = {}
-    for name in names:
-        where = f"assumptions.{name}"
-        check_keys(entries[name], where, known=("value", "reason"), required=("value", "reason"))
-        if not isinstance(entries[name]["reason"], str) or not entries[name]["reason"].strip():
-            raise PoolError(f"{where}.reason is {entries[name]['reason']!r}; say in a few words why this value")
-        values[name] = float(number(entries[name]["value"], f"{where}.value"))
-        if name in (*CHANCES, "token_spread") and values[name] > 1:
-            raise PoolError(f"{where}.value is {values[name]:g}; give a number from 0 to 1")
-    return Assumptions(**values)
-
-
-def table(name: str) -> list[dict[str, str]]:
-    """The rows of `data/paper/<name>.csv`; PoolError where there is no such table."""
-    path = paths.DATA / "paper" / f"{name}.csv"
-    if not path.is_file():
-        raise PoolError(f"no published table {name!r} in data/paper; see its .csv files for the choices")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+@lru_cache
+def table(name: str) -> pd.DataFrame:
+    """A table of `data/paper` by the entries of its first column; PoolError where there is no such table."""
+    try:
+        frame = published(name)
+    except ValueError as error:
+        raise PoolError(str(error)) from None
+    return frame.set_index(frame.columns[0])
 
 
 def cell(name: str, row: str, column: str, full: float = 1.0) -> float:
     """One number of a published table, divided by `full`. PoolError names a missing row, column or number."""
-    rows = table(name)
-    key = next(iter(rows[0]))
-    found = [entry for entry in rows if entry[key] == row]
-    if not found:
-        raise PoolError(f"table {name} has no row {row!r}; rows: {', '.join(entry[key] for entry in rows)}")
-    if column not in found[0]:
-        raise PoolError(f"table {name} has no column {column!r}; columns: {', '.join(found[0])}")
+    frame = table(name)
+    for kind, label, labels in (("row", row, frame.index), ("column", column, frame.columns)):
+        if label not in labels:
+            raise PoolError(f"table {name} has no {kind} {label!r}; {kind}s: {', '.join(map(str, labels))}")
+    value = frame.at[row, column]
     try:
-        return float(found[0][column]) / full
+        return float(value) / full
     except ValueError:
-        raise PoolError(f"table {name}, row {row!r}, column {column!r} is {found[0][column]!r}, not a number") from None
+        raise PoolError(f"table {name}, row {row!r}, column {column!r} is {value!r}, not a number") from None
 
 
 def logit(p: float) -> float:
@@ -129,44 +156,52 @@ def assumed_score(own_kin: float, others_kin: Sequence[float], others: Sequence[
     return float(sigmoid(np.mean([logit(p) for p in others]) - gap))
 
 
-def read_targets(agents: Sequence[Mapping[str, Any]], scores: Any) -> dict[tuple[str, str], Target]:
-    """(agent, family) -> the score to meet, for the file's `agents` and `scores`."""
-    if not isinstance(scores, Mapping) or not scores:
-        raise PoolError(f"`scores` is {scores!r}; give a mapping from family to {{table, column, full}}")
-    targets: dict[tuple[str, str], Target] = {}
-    for family, entry in scores.items():
-        where = f"scores.{family}"
-        check_keys(entry, where, known=("table", "column", "full", "kin"), required=("table", "column", "full"))
-        name, column, full = entry["table"], entry["column"], number(entry["full"], f"{where}.full", least=1)
-        table(name)  # names a table that is not there before any agent's row is missed
-        having = {agent["name"]: agent["rows"][name] for agent in agents if name in agent["rows"]}
-        published = {agent: cell(name, row, column, full) for agent, row in having.items()}
-        for agent, value in published.items():
-            targets[agent, family] = Target(agent, family, value, False, f"{name}, {having[agent]}, {column}")
-        for agent in agents:
-            if agent["name"] in published:
-                continue
-            who = agent["name"]
-            if not agent["assumed"]:
-                raise PoolError(f"agent {who}: no row of {name} named under `rows`, and no `assumed: true`")
-            if "kin" not in entry or not published:
-                raise PoolError(f"{where}: agent {who} has no row in {name}; name a related column of Table 1 as `kin`")
-            kin = {a["name"]: cell("table1_zero_shot", kin_row(a), entry["kin"], 100) for a in agents}
-            value = assumed_score(kin[who], [kin[a] for a in published], list(published.values()))
-            targets[who, family] = Target(who, family, value, True, f"rule from table1_zero_shot, {entry['kin']}")
-    for target in targets.values():
-        if not 0 < target.value < 1:
-            raise PoolError(
-                f"the score of {target.agent} on {target.family} is {target.value}; it must be inside 0 to 1"
-            )
+def read_targets(file: SimulatedFile) -> dict[tuple[str, str], Target]:
+    """(agent, family) -> the score to meet."""
+    targets = {}
+    for family, score in file.scores.items():
+        table(score.table)  # names a table that is not there before any agent's row is missed
+        rows = {agent.name: agent.rows[score.table] for agent in file.agents if score.table in agent.rows}
+        known = {name: cell(score.table, row, score.column, score.full) for name, row in rows.items()}
+        for agent in file.agents:
+            who = agent.name
+            if who in known:
+                value, source = known[who], f"{score.table}, {rows[who]}, {score.column}"
+            elif not agent.assumed:
+                raise PoolError(f"agent {who}: no row of {score.table} named under `rows`, and no `assumed: true`")
+            elif score.kin is None or not known:
+                raise PoolError(
+                    f"scores.{family}: agent {who} has no row in {score.table}; name a related column of Table 1 as `kin`"
+                )
+            else:
+                kin = {one.name: _kin(one, score.kin) for one in file.agents}
+                value = assumed_score(kin[who], [kin[name] for name in known], list(known.values()))
+                source = f"rule from {KIN_TABLE}, {score.kin}"
+            if not 0 < value < 1:
+                raise PoolError(f"the score of {who} on {family} is {value}; it must be inside 0 to 1")
+            targets[who, family] = Target(who, family, value, who not in known, source)
     return targets
 
 
-def kin_row(agent: Mapping[str, Any]) -> str:
-    """The agent's row of Table 1, which the rule for assumed scores reads."""
-    if "table1_zero_shot" not in agent["rows"]:
-        raise PoolError(f"agent {agent['name']}: `rows` names no row of table1_zero_shot, which assumed scores need")
-    return agent["rows"]["table1_zero_shot"]
+def _kin(agent: SimulatedAgent, column: str) -> float:
+    if KIN_TABLE not in agent.rows:
+        raise PoolError(f"agent {agent.name}: `rows` names no row of {KIN_TABLE}, which assumed scores need")
+    return cell(KIN_TABLE, agent.rows[KIN_TABLE], column, 100)
+
+
+def output_tokens(file: SimulatedFile, families: Sequence[str]) -> dict[tuple[str, str], float]:
+    """(agent, family) -> the published average output tokens of one call (Tables 9-12, the 4,096-token setting)."""
+    frame = table(TOKEN_TABLE).loc[TOKEN_SETTING].set_index("method")
+    found = {}
+    for agent in file.agents:
+        if agent.name not in frame.index:
+            raise PoolError(f"agent {agent.name}: table {TOKEN_TABLE} has no row of this name ({TOKEN_SETTING})")
+        for family in families:
+            column = file.tokens.get(family)
+            if column not in frame.columns:
+                raise PoolError(f"tokens.{family} is {column!r}; name a column of table {TOKEN_TABLE}")
+            found[agent.name, family] = float(frame.at[agent.name, column])
+    return found
 
 
 def normal(*key: str | int) -> float:
@@ -213,18 +248,3 @@ def calibrated_logits(
         abilities[family, split] = theta
         logits[:, rows] = theta[:, None] - difficulty[rows] + private[:, rows]
     return logits, abilities
-
-
-def output_tokens(agents: Sequence[Agent], columns: Any, families: Sequence[str]) -> dict[tuple[str, str], float]:
-    """(agent, family) -> the published average output tokens of one call (Tables 9-12, the 4,096-token setting)."""
-    check_keys(columns, "tokens", known=tuple(columns), required=tuple(families))
-    rows = {row["method"]: row for row in table(TOKEN_TABLE) if row["setting"] == TOKEN_SETTING}
-    found = {}
-    for agent in agents:
-        if agent.name not in rows:
-            raise PoolError(f"agent {agent.name}: table {TOKEN_TABLE} has no row of this name ({TOKEN_SETTING})")
-        for family in families:
-            if columns[family] not in rows[agent.name]:
-                raise PoolError(f"tokens.{family} is {columns[family]!r}, which is no column of table {TOKEN_TABLE}")
-            found[agent.name, family] = float(rows[agent.name][columns[family]])
-    return found

@@ -1,123 +1,139 @@
-"""Pools' configuration files, read strictly.
+"""Pools' files, `data/pools/<name>.yaml`, read strictly: each kind declares its file as a pydantic model.
 
-A file is `data/pools/<name>.yaml` with a `kind`: an unknown key, a key given twice, two agents of one name or a secret in
-the file are errors that name the thing and the remedy.
+An unknown key, a key given twice, two agents of one name, a secret in the file or a value of the wrong type is a
+PoolError that names the thing, its value and the remedy.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from trinity_core.paths import DATA
 from trinity_core.pool import Agent, PoolError
 
 POOLS = DATA / "pools"
-AGENT_KEYS = ("name", "model", "parameters", "description", "price_per_million")
 SECRET_NAME = re.compile(r"api[_-]?key|secret|password|authori[sz]ation|bearer|credential|(^|[_-])token$", re.I)
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Amount = Annotated[float, Field(ge=0)]
+M = TypeVar("M", bound=BaseModel)
 
 
-def pool_kind(name_or_path: str | Path) -> str:
-    """The kind that a pool's file names (a key of `KINDS`, where it names a right one); nothing of it is built."""
-    return str(read_config(find_config(name_or_path)).get("kind"))
+class Strict(BaseModel):
+    """A mapping with these keys alone; nothing is converted (a number in quotes is a text), nothing is infinite."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, value: Any) -> Any:
+        """pydantic names an unknown key; this names the known ones too."""
+        unknown = [key for key in value if key not in cls.model_fields] if isinstance(value, Mapping) else []
+        if unknown:
+            raise ValueError(f"unknown key {unknown[0]!r}; known: {', '.join(cls.model_fields)}")
+        return value
 
 
-def find_config(name_or_path: str | Path) -> Path:
-    """The file of a pool's name or path."""
+def refuse_secrets(value: Any) -> Any:
+    """ValueError where a mapping, at any depth, has a key that names a secret: keys come from the environment only."""
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        if SECRET_NAME.search(str(key)):
+            raise ValueError(
+                f"{key!r} would put a secret into a file; take it out and set the provider's environment variable "
+                "(OPENAI_API_KEY, ANTHROPIC_API_KEY, ...) instead"
+            )
+        refuse_secrets(inner)
+    return value
+
+
+class Price(Strict):
+    """Dollars a million tokens."""
+
+    input: Amount
+    output: Amount
+
+
+class AgentEntry(Strict):
+    """One agent of a file."""
+
+    name: Text
+    model: Text
+    parameters: Annotated[dict[str, Any], AfterValidator(refuse_secrets)] = {}
+    description: str = ""
+    price_per_million: Price | None = None
+
+    def agent(self) -> Agent:
+        """The agent as the pool holds it."""
+        listed = self.price_per_million
+        price = None if listed is None else (listed.input / 1e6, listed.output / 1e6)
+        return Agent(self.name, self.model, self.parameters, self.description, price)
+
+
+def different_names(entries: list[Any]) -> list[Any]:
+    """ValueError where two agents have one name."""
+    names = [entry.name for entry in entries]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"two agents are named {twice[0]!r}; names must differ (a table's row is one agent)")
+    return entries
+
+
+class AgentsFile(Strict):
+    """What the files of agents have in common; all that a file of a local model has."""
+
+    description: str = ""
+    agents: Annotated[list[AgentEntry], Field(min_length=1), AfterValidator(different_names)]
+
+
+def checked(model: type[M], value: Any, where: str) -> M:
+    """`value` as a model; PoolError says where it is wrong and how, in terms of the file."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False)[0]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in found["loc"]).lstrip(".")
+    value, says = found["input"], found["msg"].replace("Input should", "it should")
+    if found["type"] == "missing":
+        raise PoolError(f"{place.rpartition('.')[0] or where} lacks the key {found['loc'][-1]!r}")
+    if found["type"] == "value_error":
+        raise PoolError(f"{place or where}: {says.removeprefix('Value error, ')}")
+    if found["type"] == "float_type" and isinstance(value, str):
+        says += " (in YAML without quotes; an exponent with a point and a sign: 1.0e-6)"
+    raise PoolError(f"{place or where} is {value!r}: {says}")
+
+
+class StrictLoader(yaml.SafeLoader):
+    """YAML keeps the last of two equal keys without a word; here that is an error."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen and name != "<<":
+                raise yaml.constructor.ConstructorError(None, None, f"key {name!r} is given twice", key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_config(name_or_path: str | Path) -> dict[str, Any]:
+    """The mapping in a pool's file, by the pool's name or the file's path; PoolError where there is none."""
     path = Path(name_or_path).expanduser()
     if path.suffix not in (".yaml", ".yml"):
         path = POOLS / f"{name_or_path}.yaml"
     if not path.is_file():
-        names = sorted(file.stem for file in POOLS.glob("*.yaml"))
+        names = ", ".join(sorted(file.stem for file in POOLS.glob("*.yaml")))
         raise PoolError(
-            f"no pool {str(name_or_path)!r}: give one of {', '.join(names) or '(none)'} (files of data/pools/), or the "
-            "path of a .yaml file"
+            f"no pool {str(name_or_path)!r}: give one of {names} (files of data/pools/), or the path of a .yaml file"
         )
-    return path
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file; PoolError where it is not one, or where a key stands twice."""
-    class StrictLoader(yaml.SafeLoader):
-        """YAML keeps the last of two equal keys without a word; here that is an error."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            seen: set[Any] = set()
-            for key_node, _ in node.value:
-                key = str(key_node.value)
-                if key in seen and key != "<<":
-                    raise PoolError(f"{path.name}, line {key_node.start_mark.line + 1}: key {key!r} is given twice")
-                seen.add(key)
-            return super().construct_mapping(node, deep=deep)
-
     try:
-        config = yaml.load(path.read_text(encoding="utf-8"), Loader=StrictLoader)
+        with path.open(encoding="utf-8") as file:
+            config = yaml.load(file, StrictLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise PoolError(f"{path.name} is not readable YAML: {' '.join(str(error).split())}") from None
     if not isinstance(config, dict):
         raise PoolError(f"{path.name} holds {type(config).__name__}, not a mapping with `kind` and `agents`")
     return config
-
-
-def check_keys(mapping: Any, where: str, *, known: Sequence[str], required: Sequence[str] = ()) -> None:
-    """PoolError where `mapping` is none, lacks a required key or has one that is not known."""
-    if not isinstance(mapping, Mapping):
-        raise PoolError(f"{where} is {mapping!r}, not a mapping; it takes the keys {', '.join(known)}")
-    unknown = [str(key) for key in mapping if key not in known]
-    if unknown:
-        raise PoolError(f"{where} has the unknown key {unknown[0]!r}; known: {', '.join(known)}")
-    for key in required:
-        if key not in mapping:
-            raise PoolError(f"{where} lacks the key {key!r}")
-
-
-def number(value: Any, where: str, *, least: float = 0.0, whole: bool = False) -> Any:
-    """`value` where it is a finite number of at least `least`; PoolError names it otherwise."""
-    wrong = isinstance(value, bool) or not isinstance(value, int if whole else (int, float))
-    if wrong or not least <= value < float("inf"):
-        hint = " (in YAML write an exponent with a point and a sign: 1.0e-6)" if isinstance(value, str) else ""
-        raise PoolError(f"{where} is {value!r}; give {'a whole' if whole else 'a'} number of at least {least:g}{hint}")
-    return value
-
-
-def read_agents(entries: Any, *, extra_keys: Sequence[str] = ()) -> tuple[Agent, ...]:
-    """The agents of a file's `agents` list. `extra_keys` belong to the kind, which reads them itself."""
-    if not isinstance(entries, list) or not entries:
-        raise PoolError(f"`agents` is {entries!r}; give a list of at least one agent with `name` and `model`")
-    agents: list[Agent] = []
-    for place, entry in enumerate(entries):
-        where = f"agent {place}"
-        check_keys(entry, where, known=(*AGENT_KEYS, *extra_keys), required=("name", "model"))
-        for key in ("name", "model", "description"):
-            if not isinstance(entry.get(key, ""), str) or (key != "description" and not entry[key].strip()):
-                raise PoolError(f"{where}: `{key}` is {entry.get(key)!r}; give a text (in quotes)")
-        if any(entry["name"] == agent.name for agent in agents):
-            raise PoolError(f"two agents are named {entry['name']!r}; names must differ (a table's row is one agent)")
-        parameters = entry.get("parameters") or {}
-        if not isinstance(parameters, dict):
-            raise PoolError(f"{where} ({entry['name']}): `parameters` is {parameters!r}, not a mapping")
-        refuse_secrets(parameters, f"{where} ({entry['name']}): parameter")
-        price = entry.get("price_per_million")
-        if price is not None:
-            here = f"{where} ({entry['name']}): price_per_million"
-            check_keys(price, here, known=("input", "output"), required=("input", "output"))
-            price = tuple(number(price[side], f"{here}.{side}") / 1e6 for side in ("input", "output"))
-        agents.append(Agent(entry["name"], entry["model"], parameters, entry.get("description", ""), price))
-    return tuple(agents)
-
-
-def refuse_secrets(value: Any, where: str) -> None:
-    """PoolError where a mapping, at any depth, has a key that names a secret: keys come from the environment only."""
-    for key, inner in value.items() if isinstance(value, Mapping) else ():
-        if SECRET_NAME.search(str(key)):
-            raise PoolError(
-                f"{where} {key!r} would put a secret into a file; take it out and set the provider's environment "
-                "variable (OPENAI_API_KEY, ANTHROPIC_API_KEY, ...) instead"
-            )
-        refuse_secrets(inner, where)
-
-

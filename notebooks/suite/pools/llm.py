@@ -16,20 +16,23 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from suite.pools import provider as providers
-from suite.pools import simulated as simulated_pool
-from suite.pools.budget import Budget, Estimate, estimate_from_prices
+import tenacity
+from pydantic import BeforeValidator, Field
+
+from suite.pools import slm
+from suite.pools.budget import Budget, Forecast
 from suite.pools.cache import AnswerCache, Flight, answer_key
-from suite.pools.config import check_keys, find_config, number, read_agents, read_config
-from suite.pools.provider import load_litellm
+from suite.pools.config import AgentsFile, Strict, checked, read_config
+from suite.pools.provider import COST, load_litellm, register
 from suite.pools.replies import EmptyReply, describe, pause, read_reply, reply_headers, worth_another
+from suite.pools.simulated import SimulatedPool
 from trinity_core.pool import Agent, BudgetExceeded, Pool, PoolError, check_agent, on_pool_loop
-from trinity_core.types import Message
+from trinity_core.types import Message, Question
 
 # What the pool sets itself: given as an agent's parameter it would undo a promise of this module.
 OURS = frozenset(
@@ -40,37 +43,47 @@ GRACE = 5.0  # seconds after the timeout, for the client to end the call itself
 LOCAL = ("simulated", "slm")  # providers that answer on this machine (see provider.py): free, never retried
 
 
-def build(config: dict[str, Any], *, questions: Any = None, **settings: Any) -> LiteLLMPool:
-    """The pool of a configuration file of kind `litellm`.
+class CallSettings(Strict):
+    """How calls are made: `timeout` in seconds, `retries` after the first request, and the most requests at once to one
+    provider: a number, or {provider: number, "default": number}."""
 
-    The file's `settings` (timeout in seconds, retries, concurrency) may be overridden by keyword; `budget` and `cache`
-    (a folder) come by keyword only. `simulated` names the pool that answers models `simulated/NAME` from `questions`.
-    """
-    check_keys(config, "the file", known=("description", "settings", "simulated", "agents"), required=("agents",))
-    from_file = config.get("settings") or {}
-    check_keys(from_file, "settings", known=("timeout", "retries", "concurrency"))
-    known = ("timeout", "retries", "concurrency", "budget", "cache")
-    check_keys(settings, "load_pool", known=(*known, "questions"))
-    agents = read_agents(config["agents"])
-    simulated = None
-    if any(provider_of(agent) == "simulated" for agent in agents):
-        if "simulated" not in config:
+    timeout: Annotated[float, Field(ge=0.01)] = 120.0
+    retries: Annotated[int, Field(ge=0)] = 4
+    concurrency: Annotated[
+        dict[str, Annotated[int, Field(ge=1)]],
+        BeforeValidator(lambda given: given if isinstance(given, dict) else {"default": given}),
+    ] = {"default": 8}
+
+
+class LiteLLMFile(AgentsFile):
+    """A file of kind `litellm`; `simulated` names the pool that answers models `simulated/NAME`."""
+
+    settings: CallSettings = CallSettings()
+    simulated: str | None = None
+
+
+def build(
+    config: dict[str, Any],
+    *,
+    questions: Sequence[Question] | None = None,
+    budget: Budget | None = None,
+    cache: str | Path | None = None,
+) -> LiteLLMPool:
+    """The pool of a file's mapping; its simulated agents are asked `questions`."""
+    file = checked(LiteLLMFile, config, "the file")
+    agents, simulated = tuple(entry.agent() for entry in file.agents), None
+    if wanted := [agent for agent in agents if provider_of(agent) == "simulated"]:
+        if file.simulated is None:
             raise PoolError("agents `simulated/NAME` need a key `simulated` with the name of the simulated pool's file")
-        simulated = _simulated(config["simulated"], questions)
-        names = [agent.name for agent in simulated.agents]
-        for agent in agents:
-            if provider_of(agent) == "simulated" and agent.model.partition("/")[2] not in names:
-                raise PoolError(
-                    f"agent {agent.name}: no {agent.model!r}; choose simulated/ with one of {', '.join(names)}"
-                )
-    return LiteLLMPool(agents, simulated=simulated, **(from_file | settings))
-
-
-def _simulated(name: str, questions: Any) -> Pool:
-    config = read_config(find_config(name))
-    if config.pop("kind", None) != "simulated":
-        raise PoolError(f"`simulated` names {name!r}, which is no pool of kind simulated")
-    return simulated_pool.build(config, questions=questions)
+        own = read_config(file.simulated)
+        if own.pop("kind", None) != "simulated":
+            raise PoolError(f"`simulated` names {file.simulated!r}, which is no pool of kind simulated")
+        simulated = SimulatedPool(own, questions)
+        names = [f"simulated/{agent.name}" for agent in simulated.agents]
+        if unknown := [agent for agent in wanted if agent.model not in names]:
+            raise PoolError(f"agent {unknown[0].name}: no {unknown[0].model!r}; choose one of {', '.join(names)}")
+    settings = file.settings.model_dump()
+    return LiteLLMPool(agents, budget=budget, cache=cache, simulated=simulated, **settings)
 
 
 def provider_of(agent: Agent) -> str:
@@ -81,44 +94,35 @@ def provider_of(agent: Agent) -> str:
 class LiteLLMPool:
     """Agents behind litellm; see the module. `counts` says what was asked: requests, cached, failed, tokens.
 
-    `concurrency` is the most requests at once to one provider: a number, or {provider: number, "default": number}.
+    `cache` is the folder of the answers, `settings` those of `CallSettings`.
     """
 
     def __init__(
         self,
         agents: tuple[Agent, ...],
         *,
-        timeout: float = 120.0,
-        retries: int = 4,
-        concurrency: int | dict[str, int] = 8,
         budget: Budget | None = None,
         cache: str | Path | None = None,
         simulated: Pool | None = None,
+        **settings: Any,
     ) -> None:
-        self.agents = agents
-        self.timeout = number(timeout, "timeout (seconds)", least=0.01)
-        self.retries = number(retries, "retries", whole=True)
-        limits = concurrency if isinstance(concurrency, dict) else {"default": concurrency}
-        for name, limit in limits.items():
-            number(limit, f"concurrency of {name}", least=1, whole=True)
+        self.agents, self.settings = agents, checked(CallSettings, settings, "settings")
+        limits = self.settings.concurrency
         self._slots = {
             provider: asyncio.Semaphore(limits.get(provider, limits.get("default", 8)))
             for provider in {provider_of(agent) for agent in agents}
         }
         for agent in agents:
-            for name in agent.parameters:
-                if name in OURS:
-                    raise PoolError(f"agent {agent.name}: parameter {name!r} is the pool's own; see `settings`")
+            if ours := sorted(OURS & agent.parameters.keys()):
+                raise PoolError(f"agent {agent.name}: parameter {ours[0]!r} is the pool's own; see `settings`")
         self.budget = budget or Budget()
         self.cache = AnswerCache.at(cache)
         self.counts: Counter[str] = Counter()
         self.sleep: Callable[[float], Any] = asyncio.sleep
         self._simulated = simulated
         self._sources: dict[str, int] = {}
-        self._checked: set[str] = set()
-        if self.budget.max_dollars is not None:
-            for agent in agents:
-                self.most_dollars(agent, [])
+        for agent in agents:
+            self.most_dollars(agent, [])
 
     async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
         """The agent's reply, from disk where it was asked before; raises only BudgetExceeded and PoolError."""
@@ -126,10 +130,10 @@ class LiteLLMPool:
 
     async def _ask(self, agent: Agent, messages: list[dict[str, str]], replicate: int) -> Message:
         if provider_of(agent) in LOCAL:
-            message = await self._call(agent, messages, replicate, None, Flight())
+            message = await self._failing_softly(self._answer_here(agent, messages, replicate))
         else:
             key = answer_key(agent.model, messages, agent.parameters, replicate)
-            message = await self.cache.fetch(key, lambda flight: self._call(agent, messages, replicate, key, flight))
+            message = await self.cache.fetch(key, lambda flight: self._call(agent, messages, key, flight))
         self.counts.update(
             cached=message.cached,
             failed=message.finish == "error",
@@ -138,91 +142,90 @@ class LiteLLMPool:
         )
         return message
 
-    async def _call(
-        self, agent: Agent, messages: list[dict[str, str]], replicate: int, key: str | None, flight: Flight
-    ) -> Message:
-        """One call with its retries; a failure for good becomes a Message."""
-        import tenacity
+    async def _failing_softly(self, call: Awaitable[Message]) -> Message:
+        """What the call gives; a failure for good becomes a Message."""
+        try:
+            return await call
+        except (BudgetExceeded, PoolError):
+            raise
+        except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
+            return Message("", None, None, None, "error", error=describe(error, self.settings.timeout))
 
-        self.check_keys_of(agent)
-        jitter = random.Random(f"{key} {replicate}")
+    async def _answer_here(self, agent: Agent, messages: list[dict[str, str]], replicate: int) -> Message:
+        """The reply of a simulated agent or a local model: neither paid for, nor tried again."""
+        provider = provider_of(agent)
+        if provider not in self._sources:
+            self._sources[provider] = register(provider, slm.answer if provider == "slm" else self._answer_simulated)
+        call = {"source": self._sources[provider], "replicate": replicate}
+        async with self._slots[provider]:
+            reply = await load_litellm().acompletion(
+                model=agent.model, messages=messages, trinity=call, **agent.parameters
+            )
+        message = read_reply(reply, agent.price)
+        return message if agent.price else replace(message, cost=reply._hidden_params[COST])
+
+    async def _answer_simulated(
+        self, model: str, messages: list[dict[str, str]], parameters: dict[str, Any], replicate: int
+    ) -> Message:
+        names = [agent.name for agent in self._simulated.agents] if self._simulated else []
+        if model not in names:
+            raise PoolError(f"no simulated agent {model!r}; choose one of {', '.join(names)}")
+        return await self._simulated.ask(names.index(model), messages, replicate)
+
+    async def _call(self, agent: Agent, messages: list[dict[str, str]], key: str, flight: Flight) -> Message:
+        """One call with its retries."""
+        self._check_key(agent)
+        jitter = random.Random(key)
         attempts = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(1 if key is None else self.retries + 1),
+            stop=tenacity.stop_after_attempt(self.settings.retries + 1),
             retry=tenacity.retry_if_exception(lambda error: flight.waiters > 0 and worth_another(error)),
             wait=lambda state: pause(state, jitter),
             sleep=self.sleep,
             reraise=True,
         )
-        try:
-            async for attempt in attempts:
-                with attempt:
-                    return await self._request(agent, messages, replicate, key, flight)
-        except (BudgetExceeded, PoolError):
-            raise
-        except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
-            return Message("", None, None, None, "error", error=describe(error, self.timeout))
-        raise AssertionError("the loop above returns or raises")
+        return await self._failing_softly(attempts(self._request, agent, messages, key, flight))
 
-    async def _request(
-        self, agent: Agent, messages: list[dict[str, str]], replicate: int, key: str | None, flight: Flight
-    ) -> Message:
+    async def _request(self, agent: Agent, messages: list[dict[str, str]], key: str, flight: Flight) -> Message:
         """One request, charged to the budget; a good answer is on disk before its charge is settled."""
-        litellm = load_litellm()
+        litellm, timeout = load_litellm(), self.settings.timeout
         arguments = dict(agent.parameters)
         if provider_of(agent) in litellm.openai_compatible_providers:
             # Without this, litellm drops `max_retries=0` for a third of them, and their client sends 3 requests for 1.
             arguments["allowed_openai_params"] = [*arguments.get("allowed_openai_params", ()), "max_retries"]
-        if key is None:
-            arguments["trinity"] = {"source": self._source(provider_of(agent)), "replicate": replicate}
-        async with self._slots[provider_of(agent)]:
-            if key is None:
-                reply = await litellm.acompletion(model=agent.model, messages=messages, **arguments)
-                message = read_reply(reply, agent.price)
-                return message if agent.price else replace(message, cost=reply._hidden_params["trinity_cost"])
-            async with self.budget.request(self.most_dollars(agent, messages)) as charge:
-                self.counts["requests"] += 1
-                flight.sent = True
-                try:
-                    call = litellm.acompletion(
-                        model=agent.model, messages=messages, timeout=self.timeout, max_retries=0, **arguments
-                    )
-                    # The client's own timeout restarts with every byte; this bound does not.
-                    reply = await asyncio.wait_for(call, self.timeout + GRACE)
-                except Exception as error:
-                    if reply_headers(error):  # the server itself said no: nothing is billed
-                        charge.dollars = 0.0
-                    raise
-                finally:
-                    flight.sent = False
-                message = read_reply(reply, self.price(agent))
-                if message.cost is not None:
-                    charge.dollars = message.cost
-                if message.finish == "error":
-                    raise EmptyReply("the reply has no choices")
-                self.cache.put(key, message, model=agent.model, served=reply.model)
-                return message
+        async with (
+            self._slots[provider_of(agent)],
+            self.budget.request(self.most_dollars(agent, messages)) as charge,
+        ):
+            self.counts["requests"] += 1
+            flight.sent = True
+            try:
+                call = litellm.acompletion(
+                    model=agent.model, messages=messages, timeout=timeout, max_retries=0, **arguments
+                )
+                # The client's own timeout restarts with every byte; this bound does not.
+                reply = await asyncio.wait_for(call, timeout + GRACE)
+            except Exception as error:
+                if reply_headers(error):  # the server itself said no: nothing is billed
+                    charge.dollars = 0.0
+                raise
+            finally:
+                flight.sent = False
+            message = read_reply(reply, self.price(agent))
+            if message.cost is not None:
+                charge.dollars = message.cost
+            if message.finish == "error":
+                raise EmptyReply("the reply has no choices")
+            self.cache.put(key, message, model=agent.model, served=reply.model)
+            return message
 
-    def _source(self, provider: str) -> int:
-        """The number under which provider.py knows what answers for this pool."""
-        if provider not in self._sources:
-            if provider == "slm":
-                from suite.pools.slm import answer
-            else:
-                answer = providers.by_agent_name(self._simulated)
-            self._sources[provider] = providers.register(provider, answer)
-        return self._sources[provider]
-
-    def check_keys_of(self, agent: Agent) -> None:
+    def _check_key(self, agent: Agent) -> None:
         """PoolError where the provider's key is not in the environment: no call of this agent could succeed."""
-        if agent.name in self._checked or provider_of(agent) in LOCAL:
-            return
         found = load_litellm().validate_environment(agent.model)
         if not found["keys_in_environment"] and found["missing_keys"]:
             raise PoolError(
                 f"agent {agent.name}: {agent.model} needs {' or '.join(found['missing_keys'])} in the environment "
                 "(any value, where a server of your own asks for none)"
             )
-        self._checked.add(agent.name)
 
     def price(self, agent: Agent) -> tuple[float, float] | None:
         """Dollars a token (input, output): the file's, else the price list's; None where neither knows.
@@ -263,8 +266,6 @@ class LiteLLMPool:
         size = sum(len(str(message["content"]).encode()) + 16 for message in messages)
         return price[0] * size + price[1] * output
 
-    def estimate(self, calls: int, tokens_in: int = 600, tokens_out: int = 400) -> Estimate:
+    def estimate(self, calls: int, tokens_in: int = 600, tokens_out: int = 400) -> Forecast:
         """What `calls` calls would cost; print it before a run."""
-        return estimate_from_prices(
-            {agent.name: self.price(agent) for agent in self.agents}, calls, tokens_in, tokens_out
-        )
+        return Forecast(calls, tokens_in, tokens_out, {agent.name: self.price(agent) for agent in self.agents})

@@ -10,26 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import logging
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from trinity_core.pool import Pool, PoolError, pool_loop
+from trinity_core.pool import pool_loop
 from trinity_core.types import Message
 
 # (model, messages, parameters, replicate) -> reply
 Answer = Callable[[str, list[dict[str, str]], dict[str, Any], int], Awaitable[Message]]
 COST = "trinity_cost"  # where a reply carries the cost that its pool states
 
-_answers: dict[int, Answer] = {}
-_numbers = itertools.count(1)
+_answers: list[Answer] = []
 
 
 @functools.cache
 def load_litellm() -> Any:
-    """litellm, told to print nothing, fetch no price list and read no `.env` file of the folder it runs in."""
+    """litellm, told to print nothing, fetch no price list and read no `.env` file of the folder it runs in.
+
+    It takes seconds to import, and what it is told must be said before: so it is loaded where a call is made.
+    """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
@@ -39,36 +40,22 @@ def load_litellm() -> Any:
     return litellm
 
 
-def by_agent_name(pool: Pool | None) -> Answer:
-    """Answers `simulated/NAME` with the agent NAME of a pool."""
-    names = {agent.name: number for number, agent in enumerate(pool.agents)} if pool is not None else {}
-
-    async def answer(model: str, messages: list[dict[str, str]], parameters: dict[str, Any], replicate: int) -> Message:
-        if model not in names or pool is None:
-            raise PoolError(f"no simulated agent {model!r}; choose one of {', '.join(names)}")
-        return await pool.ask(names[model], messages, replicate)
-
-    return answer
-
-
 def register(provider: str, answer: Answer) -> int:
     """Makes `provider/...` known to litellm, answered by `answer`; returns the number that a call may carry."""
     litellm = load_litellm()
     from litellm.llms.custom_llm import CustomLLM, CustomLLMError
 
-    number = next(_numbers)
-    _answers[number] = answer
+    number = len(_answers)
+    _answers.append(answer)
 
     class Provider(CustomLLM):
-        """What litellm calls; newest answer by default."""
-
-        newest = number
+        """What litellm calls."""
 
         async def acompletion(
             self, model: str, messages: list[dict[str, str]], optional_params: dict[str, Any], **_: Any
         ) -> Any:
             parameters = dict(optional_params)
-            call = parameters.pop("trinity", {"source": self.newest, "replicate": 0})
+            call = parameters.pop("trinity", {"source": number, "replicate": 0})
             message = await _answers[call["source"]](model, messages, parameters, call["replicate"])
             if message.finish == "error":
                 raise CustomLLMError(status_code=400, message=message.error)

@@ -8,9 +8,9 @@ One recorded answer an LLM and question is all there is, so every call of an age
               REVISE with the reason
     Thinker   nothing was recorded: an empty message that costs nothing
 
-A call as Worker or Verifier costs what the recorded call cost; tokens are not recorded. The pool gets the messages
-alone and finds the question by its text. Whether an answer was right is not read off its text: `reward` is the recorded
-verdict on the LLM that gave it, drawn where the record is a share of right answers.
+A call as Worker or Verifier costs what the recorded call cost; tokens are not recorded. Whether an answer was right is
+not read off its text: `reward` is the recorded verdict on the LLM that gave it, drawn where the record is a share of
+right answers.
 
 Files with scores alone have Workers that say whose answer theirs is, and no Verifiers.
 """
@@ -19,33 +19,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from pydantic import Field
 
-from suite.pools.config import check_keys
-from suite.pools.prompts import Case, read_case
+from suite.pools.config import Strict, Text, checked
+from suite.pools.prompts import Case, ScriptedPool, kept, said
 from suite.profiles import RecordedError, data_dir
 from suite.recordings.answers import options_of, read_answer
 from suite.recordings.readers import read_table
 from suite.recordings.tables import RecordedTable
 from trinity_core.draws import SEP, key_text, uniform_rows
-from trinity_core.pool import Agent, PoolError, check_agent
-from trinity_core.roles import condense
+from trinity_core.pool import Agent, PoolError
 from trinity_core.types import Message, Question
 
 Says = Literal["text", "answer"]
 NO_ANSWER = "I find no answer that I can read."
 NO_OPINION = "I have no answer of my own to compare."
 AGREEMENT = 0.5  # of two answers counted right, at least so many must be read as the same letter or number
-CACHED_PROMPTS = 4096
+
+
+class RecordedFile(Strict):
+    """A recorded pool's file: `files` below the folder of the data, `agents` the names of some of the LLMs."""
+
+    description: str = ""
+    files: Annotated[list[Text], Field(min_length=1)]
+    agents: Annotated[list[Text], Field(min_length=1)] | None = None
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the pool keeps of a question.
+class RecordedQuestion:
+    """What the pool knows of a question.
 
     `texts` are the distinct Worker's texts as a transcript keeps them, `reads` what each states (None: not readable);
     for each agent (L,) `messages` is what it says as a Worker, `said` the place in `texts`, -1 for nothing, and `own`
@@ -61,10 +67,13 @@ class Known:
     own: tuple[str | None, ...]
 
 
-class RecordedPool:
+class RecordedPool(ScriptedPool):
     """L agents over the questions of some files, `questions` (n,); `right` (n, L) is P(right), `costs` (n, L) dollars,
-    NaN where unknown. `verifies`: whether answers are recorded. PoolError names a file or setting that does not fit.
+    NaN where unknown. `verifies`: whether answers are recorded. PoolError names a file or setting that does not fit,
+    and where a Verifier is asked for and only scores are recorded.
     """
+
+    remedy = "ask those of the pool's `questions`"
 
     def __init__(self, tables: Sequence[RecordedTable], *, says: Says = "text", seed: int = 0) -> None:
         if says not in get_args(Says):
@@ -74,45 +83,40 @@ class RecordedPool:
         self.says, self.seed = says, seed
         self.agents = tuple(Agent(name, f"recorded/{name}") for name in tables[0].agents)
         self.verifies = tables[0].responses is not None
-        self._known: dict[str, Known] = {}
-        self._place: dict[str, int] = {}
-        right, costs = [], []
+        places: dict[str, tuple[RecordedTable, int]] = {}  # of two questions of one text the first one counts
         for table in tables:
-            kept = [row for row in range(len(table.questions)) if self._add(table, row)]
-            right.append(table.right[kept])
-            costs.append(np.full(right[-1].shape, np.nan) if table.costs is None else table.costs[kept])
-        self.right, self.costs = np.concatenate(right), np.concatenate(costs)
-        self.questions = tuple(known.question for known in self._known.values())
+            for row, text in enumerate(table.questions):
+                places.setdefault(text.strip(), (table, row))
+        self._names: set[str] = set()
+        self._learn([self._read(place, *where) for place, where in enumerate(places.values())])
+        self.right = np.array([table.right[row] for table, row in places.values()])
+        unknown = np.full(len(self.agents), np.nan)
+        self.costs = np.array([unknown if t.costs is None else t.costs[row] for t, row in places.values()])
         if self.verifies:
             self._check_reading(tables)
 
-    def _add(self, table: RecordedTable, row: int) -> bool:
-        """Takes in one question; False where its very text was there before (the first one counts)."""
-        text = table.questions[row]
-        if text.strip() in self._known:
-            return False
-        name = table.ids[row] if table.ids[row] not in self._place else f"{table.path.stem}:{table.ids[row]}"
+    def _read(self, place: int, table: RecordedTable, row: int) -> RecordedQuestion:
+        text, name = table.questions[row], table.ids[row]
+        name = f"{table.path.stem}:{name}" if name in self._names else name
+        self._names.add(name)
         options = options_of(text)
         if table.responses is None:
-            said = [f"{agent}'s answer to {name}" for agent in table.agents]
-            own: list[str | None] = [None] * len(said)
+            messages = [f"{agent}'s answer to {name}" for agent in table.agents]
+            own: list[str | None] = [None] * len(messages)
         else:
             own = [read_answer(response, options) for response in table.responses[row]]
-            said = [self._words(*two) for two in zip(table.responses[row], own, table.right[row], strict=True)]
-        kept = [condense("worker", _message(one)) for one in said]
-        texts = tuple(dict.fromkeys(one for one in kept if one))
-        reads = tuple(own[kept.index(one)] for one in texts)
+            messages = [self._words(*two) for two in zip(table.responses[row], own, table.right[row], strict=True)]
+        written = [kept(message) for message in messages]
+        texts = tuple(dict.fromkeys(one for one in written if one))
+        reads = tuple(own[written.index(one)] for one in texts)
         right = [answer for answer, share in zip(own, table.right[row], strict=True) if answer and share == 1]
         kind = "judge" if not self.verifies else "choice" if options else "math"
         split = "train" if "train" in table.path.stem.lower() else "test"
         meta = {"options": options, "file": table.path.name}
         reference = right[0] if right else ""  # what somebody said who was right; the reward does not depend on it
         question = Question(name, table.name, split, text, text, 0, kind, reference, meta)  # type: ignore[arg-type]
-        place = len(self._known)
-        self._place[name] = place
-        places = tuple(texts.index(one) if one else -1 for one in kept)
-        self._known[text.strip()] = Known(place, question, texts, reads, tuple(said), places, tuple(own))
-        return True
+        places = tuple(texts.index(one) if one else -1 for one in written)
+        return RecordedQuestion(place, question, texts, reads, tuple(messages), places, tuple(own))
 
     def _words(self, response: str, answer: str | None, right: float) -> str:
         # A reply without a readable answer is left out under `answer`, unless the record counts it as right.
@@ -121,7 +125,7 @@ class RecordedPool:
     def _check_reading(self, tables: Sequence[RecordedTable]) -> None:
         """Two answers that are both right must mostly agree, else they are of a kind that is not read here (code)."""
         agreed, count = 0, 0
-        for known in self._known.values():
+        for known in self._by_id.values():
             right = [answer for answer, share in zip(known.own, self.right[known.place], strict=True) if share == 1]
             agreed += sum(answer is not None and answer == right[0] for answer in right[1:])
             count += len(right[1:])
@@ -131,13 +135,6 @@ class RecordedPool:
                 f"{names}: of two answers counted right, {agreed / count:.0%} agree as a letter or a number; Verifiers "
                 "compare answers, so a recorded pool needs questions with options or numbers (code has neither)"
             )
-
-    def known(self, question: Question | str) -> Known:
-        """What the pool keeps of a question (by itself or its id); PoolError where it has none of that name."""
-        name = question if isinstance(question, str) else question.id
-        if name not in self._place:
-            raise PoolError(f"no question {name!r} in this recorded pool; take questions from its `questions`")
-        return self._known[self.questions[self._place[name]].text.strip()]
 
     def reward(self, questions: np.ndarray, agents: np.ndarray, replicates: np.ndarray) -> np.ndarray:
         """(batch,) of 0 and 1: whether the answers of `agents` (batch,) to `questions` (batch,), places in this pool's,
@@ -155,46 +152,26 @@ class RecordedPool:
             out[drawn] = uniform_rows(1, keys)[:, 0] < chance[drawn]
         return out
 
-    def reply(self, agent: int, messages: list[dict[str, str]], replicate: int = 0) -> Message:
-        """The agent's message; an error message where the prompt is not one of the roles' or the question unknown.
-        PoolError where a Verifier is asked for and only scores are recorded."""
-        check_agent(self, agent)
-        try:
-            case = _case(*(message["content"] for message in messages))
-        except (ValueError, KeyError, TypeError) as error:
-            return _failed(f"NotAPrompt: {error}; a recorded pool answers prompts of roles.build_prompt only")
-        known = self._known.get(case.question)
-        if known is None:
-            return _failed(
-                f"UnknownQuestion: no question of this text among the {len(self.questions)} recorded ones "
-                f"({case.question[:60]!r}); ask those of the pool's `questions`"
-            )
+    def _answer(
+        self, agent: int, known: RecordedQuestion, case: Case, messages: list[dict[str, str]], replicate: int
+    ) -> Message:
         if case.role == "thinker":
-            return _message("", 0, 0.0)
+            return said("", 0, 0.0)
         cost = float(self.costs[known.place, agent])
         text = self._work(agent, known, case) if case.role == "worker" else self._verify(agent, known, case)
-        return _message(text, cost=None if np.isnan(cost) else cost)
+        return said(text, cost=None if np.isnan(cost) else cost)
 
-    async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
-        """`reply`, for callers that await."""
-        return self.reply(agent, messages, replicate)
-
-    def _work(self, agent: int, known: Known, case: Case) -> str:
+    def _work(self, agent: int, known: RecordedQuestion, case: Case) -> str:
         place = known.said[agent]
         return "" if place < 0 or known.texts[place] == case.answer else known.messages[agent]
 
-    def _verify(self, agent: int, known: Known, case: Case) -> str:
+    def _verify(self, agent: int, known: RecordedQuestion, case: Case) -> str:
         if not self.verifies:
             raise PoolError(no_verifiers(known.question))
-        answer = condense("worker", _message(case.answer or ""))
+        answer = kept(case.answer or "")
         if answer in known.texts:
             return judgement(known.own[agent], known.reads[known.texts.index(answer)])
         return judgement(known.own[agent], read_answer(answer, known.question.meta["options"]))
-
-
-@lru_cache(CACHED_PROMPTS)
-def _case(system: str, body: str) -> Case:
-    return read_case(system, body)
 
 
 def judgement(own: str | None, latest: str | None) -> str:
@@ -212,31 +189,15 @@ def no_verifiers(question: Question) -> str:
     )
 
 
-def _message(text: str, tokens: int | None = None, cost: float | None = None) -> Message:
-    return Message(text, tokens, tokens, cost, "stop")
-
-
-def _failed(error: str) -> Message:
-    return Message("", None, None, None, "error", error=error)
-
-
 def build(
-    config: Mapping[str, Any], *, data: str | Path | None = None, questions: Any = None, **settings: Any
+    config: Mapping[str, Any], *, data: str | Path | None = None, says: Says = "text", seed: int = 0
 ) -> RecordedPool:
-    """The pool of a file's mapping: `files` below `data` (None: TRINITY_DATA), `agents` the names of some of the LLMs.
-
-    `says` and `seed` as in `RecordedPool`. `questions` is not used: a recorded pool knows those of its files alone.
-    """
-    check_keys(config, "the file", known=("description", "files", "agents"), required=("files",))
-    check_keys(settings, "load_pool", known=("data", "questions", "says", "seed"))
-    for key in ("files", "agents"):
-        names = config.get(key, ["-"])
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise PoolError(f"`{key}` is {names!r}; give a list of at least one name (in quotes)")
+    """The pool of a file's mapping, with its files below `data` (None: TRINITY_DATA)."""
+    file = checked(RecordedFile, config, "the file")
     try:
         folder = data_dir(data)
-        tables = [read_table(folder / name) for name in config["files"]]
-        names = config.get("agents") or tables[0].agents
-        return RecordedPool([table.with_agents(names) for table in tables], **settings)
+        tables = [read_table(folder / name) for name in file.files]
+        names = file.agents or tables[0].agents
+        return RecordedPool([table.with_agents(names) for table in tables], says=says, seed=seed)
     except RecordedError as error:
         raise PoolError(str(error)) from None

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import random
 import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+import time
+from email.utils import mktime_tz, parsedate_tz
+from typing import Any
+
+import tenacity
 
 from trinity_core.types import Message
-
-if TYPE_CHECKING:
-    import tenacity
 
 LONGEST_WAIT = 120.0  # seconds; a server that asks for more has failed this call
 SECRET_IN_ENVIRONMENT = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
@@ -56,13 +55,8 @@ def asked_to_wait(error: BaseException) -> float | None:
     try:
         return max(0.0, float(value))
     except ValueError:
-        pass
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+        when = parsedate_tz(value)
+        return None if when is None else max(0.0, mktime_tz(when) - time.time())
 
 
 def worth_another(error: BaseException) -> bool:

@@ -3,7 +3,8 @@
 Needs no key and no network. Text is greedy (temperature 0, the default) or sampled with the draw keyed by everything
 that names the call, by the Gumbel-max rule: argmax of logits/T + g, g ~ Gumbel(0, 1), is a draw from softmax(logits/T).
 So a reply is a function of (weights, messages, parameters, replicate) alone, whatever was asked before or beside it.
-Calls are made one after another in a thread of their own; answers are kept on disk like any other pool's.
+Calls are made one after another in a thread of their own; answers are kept on disk like any other pool's. torch and
+transformers, which take seconds to import, are loaded with the model.
 """
 
 from __future__ import annotations
@@ -13,34 +14,32 @@ import functools
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
 
 from suite.pools.cache import AnswerCache, Flight, answer_key
-from suite.pools.config import check_keys, number, read_agents
+from suite.pools.config import AgentsFile, Amount, Strict, checked
 from trinity_core.pool import Agent, PoolError, check_agent, on_pool_loop
+from trinity_core.slm import find_model, load_tokenizer, quiet_transformers
 from trinity_core.types import Message
 
-DEFAULTS = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 96}
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="trinity-slm")
 
 
-def build(config: dict[str, Any], *, questions: Any = None, **settings: Any) -> SlmPool:
-    """The pool of a configuration file of kind `slm`. `cache`: another folder for the answers. `questions` is not used:
-    a real model reads the prompt alone."""
-    check_keys(config, "the file", known=("description", "agents"), required=("agents",))
-    check_keys(settings, "load_pool", known=("cache", "questions"))
-    return SlmPool(read_agents(config["agents"]), **settings)
+class Decoding(Strict):
+    """The parameters that a local model takes."""
+
+    temperature: Amount = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    max_tokens: Annotated[int, Field(ge=1)] = 96
 
 
-def read_parameters(parameters: dict[str, Any], where: str) -> dict[str, Any]:
-    """The parameters with their defaults; PoolError names one that a local model does not take."""
-    check_keys(parameters, where, known=tuple(DEFAULTS))
-    filled = DEFAULTS | parameters
-    number(filled["temperature"], f"{where}: temperature")
-    number(filled["max_tokens"], f"{where}: max_tokens", least=1, whole=True)
-    if not 0 < number(filled["top_p"], f"{where}: top_p") <= 1:
-        raise PoolError(f"{where}: top_p is {filled['top_p']}; give a number in (0, 1]")
-    return filled
+def build(config: dict[str, Any], *, cache: str | Path | None = None) -> SlmPool:
+    """The pool of a file's mapping. `cache`: another folder for the answers."""
+    file = checked(AgentsFile, config, "the file")
+    return SlmPool(tuple(entry.agent() for entry in file.agents), cache)
 
 
 class SlmPool:
@@ -50,7 +49,7 @@ class SlmPool:
         self.agents = agents
         self.cache = AnswerCache.at(cache)
         for agent in agents:
-            read_parameters(agent.parameters, f"agent {agent.name}")
+            checked(Decoding, agent.parameters, f"agent {agent.name}")
 
     async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
         """The agent's reply; a prompt that does not fit the model is a failed call."""
@@ -66,7 +65,7 @@ async def answer(
     cache: AnswerCache | None = None,
 ) -> Message:
     """The model's reply, from disk where it was given before. Runs on the pool's loop and does not block it."""
-    filled = read_parameters(parameters, f"model {model}")
+    filled = checked(Decoding, parameters, f"model {model}").model_dump()
     cache = cache or AnswerCache.at()
     content_hash = await in_thread(source_hash, model)
     key = answer_key(f"slm/{model}", messages, filled, replicate, weights=content_hash)
@@ -92,8 +91,6 @@ async def in_thread(function: Any, *arguments: Any) -> Any:
 @functools.cache
 def source_hash(name: str) -> str:
     """The hash of a model's weights; PoolError where there is no such model."""
-    from trinity_core.slm import find_model
-
     try:
         return find_model(name).content_hash
     except (ValueError, FileNotFoundError) as error:
@@ -106,8 +103,6 @@ def load(name: str) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from trinity_core.slm import find_model, load_tokenizer, quiet_transformers
-
     source = find_model(name)
     with quiet_transformers():
         model = AutoModelForCausalLM.from_pretrained(source.folder, dtype=torch.float32, local_files_only=True)
@@ -116,11 +111,8 @@ def load(name: str) -> tuple[Any, Any]:
 
 def generate(name: str, messages: list[dict[str, str]], parameters: dict[str, Any], key: str) -> Message:
     """One reply of the model, sampled (temperature > 0) with a generator seeded by `key`."""
-    import numpy as np
     import torch
     from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
-
-    from trinity_core.slm import quiet_transformers
 
     tokenizer, model = load(name)
     prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)

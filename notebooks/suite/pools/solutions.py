@@ -19,8 +19,7 @@ from fractions import Fraction
 from suite.questions.wordlists import COMPASS, DAYS, NAMES, WORDS
 from trinity_core.draws import uniforms
 from trinity_core.pool import PoolError
-from trinity_core.roles import condense
-from trinity_core.types import Message, Question
+from trinity_core.types import Question
 
 PLAYED = ("math", "choice", "text", "code")
 UNDECIDED = "cannot be determined"
@@ -90,11 +89,6 @@ class Sayings:
     accept: str
     revise: str
     diagnosis: str
-
-
-def kept(text: str) -> str:
-    """What a transcript keeps of a Worker's text (O_k)."""
-    return condense("worker", Message(text, None, None, None, "stop"))
 
 
 def sayings(question: Question) -> Sayings:
