@@ -209,9 +209,9 @@ def test_pool_files_name_recorded_files_below_the_data_folder(tmp_path, bench, n
     for change, message in (
         ({"files": ["routerbench/none.csv"]}, "is not there"),
         ({"agents": ["x"]}, "no LLM 'x'"),
-        ({"agents": "x"}, "`agents` is 'x'"),
+        ({"agents": "x"}, "agents is 'x': it should be a valid list"),
         ({"files": ["routerbench/letters_train.csv", "routellm/sums.csv"]}, "no LLM 'south/c-13b'"),
-        ({"model": "x"}, "unknown key 'model'"),
+        ({"model": "x"}, "the file: unknown key 'model'; known: description, files, agents"),
     ):
         with pytest.raises(PoolError, match=message):
             build({**config, **change}, data=tmp_path)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -92,7 +91,7 @@ def provider_of(agent: Agent) -> str:
 
 
 class LiteLLMPool:
-    """Agents behind litellm; see the module. `counts` says what was asked: requests, cached, failed, tokens.
+    """Agents behind litellm; see the module.
 
     `cache` is the folder of the answers, `settings` those of `CallSettings`.
     """
@@ -117,7 +116,6 @@ class LiteLLMPool:
                 raise PoolError(f"agent {agent.name}: parameter {ours[0]!r} is the pool's own; see `settings`")
         self.budget = budget or Budget()
         self.cache = AnswerCache.at(cache)
-        self.counts: Counter[str] = Counter()
         self.sleep: Callable[[float], Any] = asyncio.sleep
         self._simulated = simulated
         self._sources: dict[str, int] = {}
@@ -130,17 +128,9 @@ class LiteLLMPool:
 
     async def _ask(self, agent: Agent, messages: list[dict[str, str]], replicate: int) -> Message:
         if provider_of(agent) in LOCAL:
-            message = await self._failing_softly(self._answer_here(agent, messages, replicate))
-        else:
-            key = answer_key(agent.model, messages, agent.parameters, replicate)
-            message = await self.cache.fetch(key, lambda flight: self._call(agent, messages, key, flight))
-        self.counts.update(
-            cached=message.cached,
-            failed=message.finish == "error",
-            tokens_in=message.tokens_in or 0,
-            tokens_out=message.tokens_out or 0,
-        )
-        return message
+            return await self._failing_softly(self._answer_here(agent, messages, replicate))
+        key = answer_key(agent.model, messages, agent.parameters, replicate)
+        return await self.cache.fetch(key, lambda flight: self._call(agent, messages, key, flight))
 
     async def _failing_softly(self, call: Awaitable[Message]) -> Message:
         """What the call gives; a failure for good becomes a Message."""
@@ -196,7 +186,6 @@ class LiteLLMPool:
             self._slots[provider_of(agent)],
             self.budget.request(self.most_dollars(agent, messages)) as charge,
         ):
-            self.counts["requests"] += 1
             flight.sent = True
             try:
                 call = litellm.acompletion(
