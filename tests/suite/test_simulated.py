@@ -19,7 +19,7 @@ import pytest
 from recorded_files import NO_DATA
 
 from suite.chapters import simulated_pool as coordination
-from suite.chapters.simulated_pool_spread import model_moments, routerdc_scores, spreads
+from suite.chapters.simulated_pool import model_moments, spreads
 from suite.checkers.check import check_answer, extract_code
 from suite.pools import load_pool
 from suite.pools.calibration import assumed_score, cell, logit, sigmoid, solve_abilities, table
@@ -29,7 +29,7 @@ from suite.pools.simulated import SimulatedPool
 from suite.pools.solutions import number_slips, sayings, slips, spread
 from suite.questions import FAMILIES, load_questions
 from suite.questions.heldout import load_heldout
-from trinity_core.paths import ROOT
+from suite.recordings.readers import read_table
 from trinity_core.pool import PoolError
 from trinity_core.roles import ROLES, Transcript, build_prompt, condense, judge, parse_suggestion, suggestion
 from trinity_core.types import Message
@@ -39,6 +39,7 @@ TEST = [question for question in QUESTIONS if question.split == "test"]
 BY_ID = {question.id: question for question in QUESTIONS}
 SEED = 0  # fixed before the first run
 REPLICATES = 8
+FEW = [question for family in FAMILIES for question in load_questions(family, "test", 3)]
 
 
 def config():
@@ -258,36 +259,37 @@ def test_replies_do_not_depend_on_order_threads_batch_or_the_questions_around(po
     assert [other.reply(*call) for call in calls] != expected
 
 
-def test_replies_do_not_depend_on_the_hash_seed():
-    program = (
-        "from trinity_core.pool import load_pool; from suite.questions import load_questions\n"
-        "from trinity_core.roles import Transcript, build_prompt\n"
-        "qs = load_questions(per_family=3); pool = load_pool('paper7', questions=qs)\n"
-        "print([pool.reply(a, build_prompt('worker', Transcript(q.text)), 5) for q in qs for a in range(7)])"
-    )
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True, text=True, check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]  # fmt: skip
-    assert outputs[0] == outputs[1] != ""
+PROGRAM = """
+from suite.pools import load_pool
+from suite.questions import load_questions
+from trinity_core.roles import Transcript, build_prompt
+qs = load_questions(per_family=3)
+pool = load_pool("paper7", questions=qs)
+print([pool.reply(a, build_prompt("worker", Transcript(q.text)), 5) for q in qs for a in range(7)])
+"""
 
 
-def replies(pool, messages_of, questions=TEST[::4], agents=range(7), replicates=range(3)):
-    return [(q, a, pool.reply(a, messages_of(q), r).text) for q in questions for a in agents for r in replicates]
+def test_replies_do_not_depend_on_the_hash_seed(capsys):
+    exec(PROGRAM, {})
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == capsys.readouterr().out != ""
+
+
+def replies(pool, messages_of, questions=TEST[::8]):
+    """(question, what is said) of all agents, three times each."""
+    prompts = [(question, messages_of(question)) for question in questions]
+    return [(q, pool.reply(a, messages, r).text) for q, messages in prompts for a in range(7) for r in range(3)]
 
 
 def test_a_plan_turns_wrong_into_right_and_never_right_into_wrong(pool):
-    plain = replies(pool, lambda q: work(q))
+    plain = replies(pool, work)
     for good in (0, 1):
         planned = replies(
             pool, lambda q, good=good: work(q, ("thinker", parse_suggestion(sayings(q).plans[good][0]).plan))
         )
-        before = np.array([text == sayings(q).right for q, _, text in plain])
-        after = np.array([text == sayings(q).right for q, _, text in planned])
+        before = np.array([text == pool.known(q).says.right for q, text in plain])
+        after = np.array([text == pool.known(q).says.right for q, text in planned])
         assert (after >= before).all()
         if good:
             assert after.sum() > before.sum()
@@ -299,8 +301,8 @@ def test_the_good_plan_helps_more_and_without_gain_a_plan_does_nothing(pool):
     assert chances == sorted(chances) and chances[2] - chances[1] > chances[1] - chances[0] > 0
     assert logit(chances[2]) - logit(chances[0]) == pytest.approx(pool.assumptions.plan_gain_good)
     idle = SimulatedPool(changed(plan_gain_good=0.0, plan_gain_vague=0.0, diagnosis_gain=0.0), TEST, SEED)
-    plan = lambda q: ("thinker", parse_suggestion(sayings(q).plans[1][0]).plan)  # noqa: E731
-    assert replies(idle, lambda q: work(q)) == replies(idle, lambda q: work(q, plan(q)))
+    plans = {q.id: ("thinker", parse_suggestion(sayings(q).plans[1][0]).plan) for q in TEST[::8]}
+    assert replies(idle, work) == replies(idle, lambda q: work(q, plans[q.id]))
     assert idle.probability(0, question) == idle.probability(0, question, plan="good", diagnosed=True)
 
 
@@ -409,10 +411,8 @@ def test_unknown_questions_and_prompts_give_error_messages_that_name_the_remedy(
 
 def test_tokens_and_costs(pool):
     question = TEST[0]
-    rows = table("tables9_12_output_tokens")
-    (published,) = (
-        float(row["math500"]) for row in rows if (row["setting"], row["method"]) == ("default_4096", "GPT-5")
-    )
+    published = table("tables9_12_output_tokens").loc["default_4096"].set_index("method").at["GPT-5", "math500"]
+    assert pool.mean_tokens(0, "math") == published
     messages = [pool.reply(0, work(question), r) for r in range(400)]
     said = [message.tokens_out for message in messages]
     assert min(said) >= published / 2 - 1 and max(said) <= published * 1.5 + 1
@@ -428,32 +428,32 @@ def test_tokens_and_costs(pool):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda c: c["assumptions"].pop("keep"), "lacks the key 'keep'"),
-        (lambda c: c["assumptions"].update(luck={"value": 1, "reason": "x"}), "unknown key 'luck'"),
-        (lambda c: c["assumptions"]["keep"].update(value=1.5), "keep.value is 1.5"),
-        (lambda c: c["assumptions"]["keep"].update(value=-0.1), "keep.value is -0.1"),
-        (lambda c: c["assumptions"]["keep"].update(reason=" "), "keep.reason"),
+        (lambda c: c["assumptions"].pop("keep"), "assumptions lacks the key 'keep'"),
+        (lambda c: c["assumptions"].update(luck={"value": 1, "reason": "x"}), "assumptions: unknown key 'luck'; known: difficulty_sd"),
+        (lambda c: c["assumptions"]["keep"].update(value=1.5), "assumptions.keep is .*1.5.*: it should be less"),
+        (lambda c: c["assumptions"]["keep"].update(value=-0.1), "assumptions.keep is .*-0.1.*: it should be greater"),
+        (lambda c: c["assumptions"]["keep"].update(reason=" "), "assumptions.keep: reason is ' '"),
         (lambda c: c["scores"]["math"].update(table="fig99"), "no published table 'fig99'"),
         (lambda c: c["scores"]["math"].update(column="art"), "no column 'art'"),
         (lambda c: c["agents"][0]["rows"].update(fig3_in_distribution="GPT-6"), "no row 'GPT-6'"),
         (lambda c: c["agents"][3].update(assumed=False), "no `assumed: true`"),
-        (lambda c: c["agents"][3].update(assumed="yes"), "`assumed` is 'yes'"),
-        (lambda c: c["agents"][3].update(rows=["x"]), "`rows` is"),
+        (lambda c: c["agents"][3].update(assumed="yes"), r"agents\[3\].assumed is 'yes': it should be a valid boolean"),
+        (lambda c: c["agents"][3].update(rows=["x"]), r"agents\[3\].rows is \['x'\]: it should be a valid dict"),
         (lambda c: c["agents"][3].update(rows={}), "row of table1_zero_shot"),
         (lambda c: c["agents"][3].update(name="Unheard-of"), "no row of this name"),
         (lambda c: c["scores"]["math"].pop("kin"), "`kin`"),
         (lambda c: c["scores"].pop("code"), "family 'code'"),
-        (lambda c: c["scores"]["math"].update(table="fig3_in_distribution", column="method"), "not a number"),
+        (lambda c: c["scores"]["math"].update(full="1"), "scores.math.full is '1': it should be a valid number"),
         (lambda c: c["tokens"].update(math="gsm8k"), "'gsm8k'"),
-        (lambda c: c["tokens"].pop("math"), "lacks the key 'math'"),
-        (lambda c: c.update(colour="blue"), "unknown key 'colour'"),
+        (lambda c: c["tokens"].pop("math"), "tokens.math is None; name a column of table"),
+        (lambda c: c.update(colour="blue"), "the file: unknown key 'colour'"),
     ],
 )  # fmt: skip
 def test_bad_files_are_named(change, match):
     mapping = config()
     change(mapping)
     with pytest.raises(PoolError, match=match):
-        SimulatedPool(mapping, QUESTIONS)
+        SimulatedPool(mapping, FEW)
 
 
 # --- exact outcomes, and where the spreads come from
@@ -470,7 +470,7 @@ def play(pool, question, schedule, replicate):
             answer = output
         elif role == "verifier" and judge(message).accept:
             break
-    return answer == kept(sayings(question).right)
+    return answer == kept(pool.known(question).says.right)
 
 
 @pytest.mark.parametrize("roles", ["wvwvw", "twvwv", "www"])
@@ -479,8 +479,8 @@ def test_exact_outcomes_agree_with_played_rollouts(pool, roles):
     schedule = [(turn % 2, names[letter]) for turn, letter in enumerate(roles)]
     exact = coordination.run_schedule(coordination.world_of(pool), schedule).right
     chosen = list(range(0, 480, 6))
-    played = [play(pool, TEST[n], schedule, r) for n in chosen for r in range(30)]
-    chances = np.repeat(exact[chosen], 30)
+    played = [play(pool, TEST[n], schedule, r) for n in chosen for r in range(12)]
+    chances = np.repeat(exact[chosen], 12)
     sd = math.sqrt((chances * (1 - chances)).sum()) / len(chances)
     assert abs(np.mean(played) - chances.mean()) < 3 * sd
 
@@ -498,7 +498,7 @@ def test_exact_outcomes_in_closed_form(pool):
     assert (nothing.right == 0).all() and (nothing.calls == 0).all()
     with pytest.raises(ValueError, match="Thinker"):
         coordination.run_schedule(world, [(0, "worker"), (0, "thinker")])
-    again = coordination.rebuilt(pool)
+    again = coordination.world_of(pool)
     assert np.allclose(again.logits, world.logits, atol=1e-9)
     mixed = coordination.run_schedule(world, [(None, "worker")]).right
     assert np.allclose(mixed, sigmoid(world.logits).mean(axis=0))
@@ -507,13 +507,13 @@ def test_exact_outcomes_in_closed_form(pool):
 def test_a_coin_for_a_verifier_gains_nothing_beyond_its_diagnoses(pool):
     world = coordination.world_of(pool)
     coin = coordination.verdict_quality(0.0) | {"diagnosis_gain": 0.0}
-    idle = coordination.rebuilt(pool, **coin)
+    idle = coordination.world_of(pool, **coin)
     best = coordination.best_single(world)
     schedule = [(best, "worker"), (best, "verifier"), (best, "worker"), (best, "verifier"), (best, "worker")]
     assert coordination.gain(idle, schedule) == pytest.approx(0.0, abs=1e-9)
-    perfect = coordination.rebuilt(pool, **coordination.verdict_quality(1.0))
+    perfect = coordination.world_of(pool, **coordination.verdict_quality(1.0))
     assert coordination.gain(perfect, schedule) > 5
-    reversed_verdicts = coordination.rebuilt(pool, **coordination.verdict_quality(-1.0))
+    reversed_verdicts = coordination.world_of(pool, **coordination.verdict_quality(-1.0))
     assert coordination.gain(reversed_verdicts, schedule) < -5
     with pytest.raises(ValueError, match="between -1 and 1"):
         coordination.verdict_quality(1.2)
@@ -535,8 +535,9 @@ def test_spreads_are_recovered_from_a_made_record():
 
 @pytest.mark.skipif(not os.environ.get("TRINITY_DATA"), reason=NO_DATA)
 def test_the_assumed_spreads_are_those_of_the_public_record():
-    file = os.environ["TRINITY_DATA"]
-    assert spreads(routerdc_scores(f"{file}/routerdc/gsm8k-test.json"), 10) == pytest.approx((3.1, 2.1), abs=0.05)
+    assert spreads(read_table(f"{os.environ['TRINITY_DATA']}/routerdc/gsm8k-test.json").scores, 10) == pytest.approx(
+        (3.1, 2.1), abs=0.05
+    )
 
 
 def test_answers_are_the_only_slips_offered_for_a_letter():

@@ -1,4 +1,4 @@
-"""What fixed ways to coordinate gain in the simulated pool, exactly and without a coordinator.
+"""What fixed ways to coordinate gain in the simulated pool, exactly and without a coordinator; and its two spreads.
 
 A schedule says who acts in which role at each turn, e.g. Worker, Verifier, Worker, Verifier, Worker. Whether it ends
 with a right answer depends on a rollout's past only through a small state: the latest answer (none, wrong, right), the
@@ -7,29 +7,39 @@ is found by carrying the distribution over these 27 states from turn to turn, fo
 
 The sweep asks where coordination pays: abilities are solved again for every setting, so the single agents score the
 same everywhere and only how they differ (s_p), what a plan is worth and what a verdict is worth change.
+
+`spreads` measures how much questions and agents differ on a record of repeated answers. By the model of
+`pools.calibration` agent a is right on question q with chance sigmoid(theta_a - s_d x_q + s_p y_aq), x and y standard
+normal. Each agent gave several independent answers a question, so the variance of its true chance over questions is the
+variance of its mean scores less the binomial part, and the covariance between two agents needs no correction. s_d and
+s_p are what gives the observed mean variance and mean covariance, at the observed mean scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import least_squares
 
 from suite.pools.calibration import Assumptions, calibrated_logits, sigmoid
+from suite.pools.simulated import SimulatedPool
 from suite.pools.solutions import sayings
 from trinity_core.roles import Transcript, build_prompt
 from trinity_core.types import Role
 
 NONE, WRONG, RIGHT = 0, 1, 2  # the latest answer
 FRESH, REVISED, DIAGNOSED = 0, 1, 2  # the last verdict on it
-VAGUE, GOOD = 1, 2  # the last plan (NONE: no plan)
 # An agent's number, one number a question (n,), or None: drawn evenly among all at each turn.
 Who = int | np.ndarray | None
 Schedule = Sequence[tuple[Who, Role]]
+SETTINGS = ("private_sd", "plan_gain_good", "quality")  # of a sweep
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 @dataclass(frozen=True)
@@ -62,19 +72,13 @@ class Outcome(NamedTuple):
     calls: np.ndarray
 
 
-def world_of(pool: Any, split: str = "test") -> World:
-    """The world of a simulated pool's questions of one split."""
-    kept = [n for n, question in enumerate(pool.questions) if question.split == split]
-    families = np.array([pool.questions[n].family for n in kept])
-    return World(pool.logits[:, kept], families, pool.assumptions)
-
-
-def rebuilt(pool: Any, split: str = "test", **changed: float) -> World:
-    """The same pool with other assumptions: same draws, abilities solved again to the same scores."""
-    assumptions = replace(pool.assumptions, **changed)
-    kept = [n for n, question in enumerate(pool.questions) if question.split == split]
-    questions = [pool.questions[n] for n in kept]
-    terms = pool.terms[0][kept], pool.terms[1][:, kept]
+def world_of(pool: SimulatedPool, split: str = "test", **changed: float) -> World:
+    """The world of a pool's questions of one split; with other assumptions: the same draws, abilities solved again to
+    the same scores."""
+    assumptions = pool.assumptions.model_copy(update=changed)
+    places = [n for n, question in enumerate(pool.questions) if question.split == split]
+    questions = [pool.questions[n] for n in places]
+    terms = pool.terms[0][places], pool.terms[1][:, places]
     logits, _ = calibrated_logits(pool.agents, questions, terms, assumptions, pool.targets)
     return World(logits, np.array([question.family for question in questions]), assumptions)
 
@@ -85,7 +89,7 @@ def run_schedule(world: World, schedule: Schedule) -> Outcome:
     if "worker" in roles and "thinker" in roles[roles.index("worker") :]:
         raise ValueError(f"schedule {roles}: a Thinker after a Worker names the next role, which a schedule has fixed")
     n = world.logits.shape[1]
-    state = np.zeros((3, 3, 3, n))
+    state = np.zeros((3, 3, 3, n))  # (answer, verdict, plan: none, general, concrete; question)
     state[NONE, FRESH, NONE] = 1.0
     accepted, calls = np.zeros(n), np.zeros(n)
     for who, role in schedule:
@@ -93,47 +97,32 @@ def run_schedule(world: World, schedule: Schedule) -> Outcome:
             state[NONE] = 0.0  # a Verifier before any answer ends the rollout, reward 0, without a call
         calls += state.sum(axis=(0, 1, 2))
         agents = range(len(world.logits)) if who is None else [who]
-        moved = [_TURNS[role](state, world, _own_logit(world, agent)) for agent in agents]
+        moved = [_turn(role, state, world.assumptions, world.logits[agent, np.arange(n)]) for agent in agents]
         state = np.mean([new for new, _ in moved], axis=0)
         accepted += np.mean([right for _, right in moved], axis=0)
     return Outcome(accepted + state[RIGHT].sum(axis=(0, 1)), calls)
 
 
-def _own_logit(world: World, who: int | np.ndarray) -> np.ndarray:
-    if isinstance(who, np.ndarray):
-        return world.logits[who, np.arange(world.logits.shape[1])]
-    return world.logits[who]
-
-
-def _work(state: np.ndarray, world: World, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    a = world.assumptions
+def _turn(role: Role, state: np.ndarray, a: Assumptions, z: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+    """(the state after a turn of an agent whose own logits are z (n,), the chance that a right answer was accepted)."""
+    new, skill = np.zeros_like(state), sigmoid(z)
+    if role == "thinker":
+        mass = state.sum(axis=2)
+        new[:, :, 1], new[:, :, 2] = mass * (1 - skill), mass * skill
+        return new, 0.0
+    if role == "verifier":
+        for answer in (WRONG, RIGHT):
+            refused = state[answer].sum(axis=0) * (1 - a.accept(answer == RIGHT, skill))
+            new[answer, DIAGNOSED], new[answer, REVISED] = refused * skill, refused * (1 - skill)
+        return new, state[RIGHT].sum(axis=(0, 1)) * a.accept(True, skill)
     repeated = a.keep * state[1:, FRESH]  # an answer that nobody has rejected: (wrong or right, plan, n)
     told = state[WRONG, DIAGNOSED]
     untold = state.sum(axis=(0, 1)) - told - repeated.sum(axis=0)
     z = z + np.array([0.0, a.plan_gain_vague, a.plan_gain_good])[:, None]
     right = untold * sigmoid(z) + told * sigmoid(z + a.diagnosis_gain)
-    new = np.zeros_like(state)
     new[WRONG, FRESH] = repeated[0] + untold + told - right
     new[RIGHT, FRESH] = repeated[1] + right
-    return new, np.zeros(z.shape[1])
-
-
-def _think(state: np.ndarray, world: World, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    skill, mass = sigmoid(z), state.sum(axis=2)
-    return np.stack([np.zeros_like(mass), mass * (1 - skill), mass * skill], axis=2), np.zeros(len(z))
-
-
-def _verify(state: np.ndarray, world: World, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    skill, new = sigmoid(z), np.zeros_like(state)
-    accept = {answer: world.assumptions.accept(answer == RIGHT, skill) for answer in (WRONG, RIGHT)}
-    for answer in (WRONG, RIGHT):
-        refused = state[answer].sum(axis=0) * (1 - accept[answer])
-        new[answer, DIAGNOSED] = refused * skill
-        new[answer, REVISED] = refused * (1 - skill)
-    return new, state[RIGHT].sum(axis=(0, 1)) * accept[RIGHT]
-
-
-_TURNS = {"worker": _work, "thinker": _think, "verifier": _verify}
+    return new, 0.0
 
 
 def best_single(world: World) -> int:
@@ -181,17 +170,26 @@ def verdict_quality(quality: float) -> dict[str, float]:
 
 
 def sweep(
-    pool: Any, policy: str, x: str, xs: Sequence[float], y: str, ys: Sequence[float], **fixed: float
+    pool: SimulatedPool, policy: str, x: str, xs: Sequence[float], y: str, ys: Sequence[float], **fixed: float
 ) -> np.ndarray:
     """Gains (len(ys), len(xs)) of a policy; x and y name two of `SETTINGS`, `fixed` sets others (defaults: the pool's).
 
     Worlds are solved once for each private_sd: nothing else moves the single agents.
     """
+    if unknown := [name for name in (x, y, *fixed) if name not in SETTINGS]:
+        raise ValueError(f"unknown setting {unknown[0]!r} of a sweep; choose among {', '.join(SETTINGS)}")
     worlds: dict[float, World] = {}
     gains = np.empty((len(ys), len(xs)))
     for row, at_y in enumerate(ys):
         for column, at_x in enumerate(xs):
-            world = _setting(pool, worlds, fixed | {x: at_x, y: at_y})
+            values = fixed | {x: at_x, y: at_y}
+            spread = values.pop("private_sd", pool.assumptions.private_sd)
+            if spread not in worlds:
+                worlds[spread] = world_of(pool, private_sd=spread)
+            if "quality" in values:
+                values |= verdict_quality(values.pop("quality"))
+            assumptions = worlds[spread].assumptions.model_copy(update=values)
+            world = replace(worlds[spread], assumptions=assumptions)
             gains[row, column] = gain(world, policies(world)[policy])
     return gains
 
@@ -232,7 +230,7 @@ def outcomes(world: World) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def complementarity(world: World, pool: Any) -> pd.DataFrame:
+def complementarity(world: World, pool: SimulatedPool) -> pd.DataFrame:
     """One row a family: best single agent and its score, the best agent of each question (percent), and the gap."""
     chances = sigmoid(world.logits)
     best, union = world.single.argmax(axis=0), world.scores(chances.max(axis=0))
@@ -249,7 +247,7 @@ def complementarity(world: World, pool: Any) -> pd.DataFrame:
     )
 
 
-def measured(pool: Any, replicates: int, split: str = "test", z: float = 2.576) -> pd.DataFrame:
+def measured(pool: SimulatedPool, replicates: int, split: str = "test", z: float = 2.576) -> pd.DataFrame:
     """One row an agent and family: its target, and its share of right answers in real replies, with an interval.
 
     Each question is asked `replicates` times, as a first Worker. The interval has the exact spread of single answers,
@@ -274,18 +272,36 @@ def measured(pool: Any, replicates: int, split: str = "test", z: float = 2.576) 
     return pd.DataFrame(rows)
 
 
-SETTINGS = ("private_sd", "plan_gain_good", "quality")
+def observed_moments(scores: np.ndarray, answers: int) -> tuple[float, float]:
+    """(mean variance of the agents' true chances, mean covariance between agents) of scores (n, L) in [0, 1]."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or scores.shape[1] < 2 or answers < 2:
+        raise ValueError(f"scores {scores.shape} of {answers} answers: need (n, L >= 2) means of at least 2 answers")
+    covariance = np.cov(scores.T)
+    noise = (scores * (1 - scores)).mean(axis=0) / (answers - 1)
+    apart = ~np.eye(scores.shape[1], dtype=bool)
+    return float((np.diag(covariance) - noise).mean()), float(covariance[apart].mean())
 
 
-def _setting(pool: Any, worlds: dict[float, World], values: Mapping[str, float]) -> World:
-    unknown = [name for name in values if name not in SETTINGS]
-    if unknown:
-        raise ValueError(f"unknown setting {unknown[0]!r} of a sweep; choose among {', '.join(SETTINGS)}")
-    spread = values.get("private_sd", pool.assumptions.private_sd)
-    if spread not in worlds:
-        worlds[spread] = rebuilt(pool, private_sd=spread)
-    changed = verdict_quality(values["quality"]) if "quality" in values else {}
-    if "plan_gain_good" in values:
-        changed["plan_gain_good"] = values["plan_gain_good"]
-    world = worlds[spread]
-    return World(world.logits, world.families, replace(world.assumptions, **changed))
+def model_moments(means: np.ndarray, difficulty_sd: float, private_sd: float) -> tuple[float, float]:
+    """The same two moments by the model, for agents of mean scores (L,); Gauss-Hermite quadrature."""
+    total = np.hypot(difficulty_sd, private_sd)
+    low, high = np.full(len(means), -60.0), np.full(len(means), 60.0)
+    for _ in range(60):
+        theta = (low + high) / 2
+        below = sigmoid(theta[:, None] + total * NODES) @ WEIGHTS < means
+        low, high = np.where(below, theta, low), np.where(below, high, theta)
+    variance = sigmoid(theta[:, None] + total * NODES) ** 2 @ WEIGHTS - means**2
+    given = sigmoid(theta[:, None, None] + difficulty_sd * NODES[:, None] + private_sd * NODES) @ WEIGHTS
+    covariance = (given * WEIGHTS) @ given.T - np.outer(means, means)
+    return float(variance.mean()), float(covariance[~np.eye(len(means), dtype=bool)].mean())
+
+
+def spreads(scores: np.ndarray, answers: int) -> tuple[float, float]:
+    """(s_d, s_p) in logits of scores (n, L): each the mean of `answers` right-or-wrong answers of an agent."""
+    wanted = np.array(observed_moments(scores, answers))
+    means = np.asarray(scores, dtype=np.float64).mean(axis=0)
+    if not ((means > 0) & (means < 1)).all():
+        raise ValueError(f"mean scores are {means}; an agent that is always right or always wrong tells no spread")
+    fit = least_squares(lambda sd: 100 * (np.array(model_moments(means, *sd)) - wanted), [1.5, 1.5], bounds=(0.01, 20))
+    return float(fit.x[0]), float(fit.x[1])
