@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from suite.chapters.anatomy_of_a_decision_figures import MAP, READ, state_grid, visible
-from suite.results.style import AGENT_COLOURS, BLUE, GREY, INK, PART_COLOURS, ROLE_COLOURS
+from suite.chapters.anatomy_of_a_decision_figures import COLOURS, MAP, READ, state_grid, visible
+from suite.results.style import AGENT_COLOURS, BLUE, GREY, INK, PART_COLOURS, box, say
 
 PAGE = (13.0, 6.9)
 TOP, TALL = 4.1, 1.75  # the upper row: from the transcript to the probabilities
@@ -24,8 +24,15 @@ SVF_LAYER = "#F2A671"
 
 
 def pipeline_figure(
-    tokens: Sequence[str], h: np.ndarray, weights: np.ndarray, agent_p: np.ndarray, role_p: np.ndarray,
-    agents: Sequence[str], roles: Sequence[str], chosen: tuple[int, int], n_layers: int,
+    tokens: Sequence[str],
+    h: np.ndarray,
+    weights: np.ndarray,
+    agent_p: np.ndarray,
+    role_p: np.ndarray,
+    agents: Sequence[str],
+    roles: Sequence[str],
+    chosen: tuple[int, int],
+    n_layers: int,
 ) -> Figure:
     """One turn of the loop: `tokens` of a transcript, its h (d,), W (L+3, d), probabilities (L,) and (3,).
 
@@ -44,14 +51,14 @@ def pipeline_figure(
 
 
 def _upper_row(ax: Axes, tokens: Sequence[str], h: np.ndarray, weights: np.ndarray, n_layers: int) -> None:
-    _box(ax, 3.05, 3.5, 9.75, 3.0, fc="#F3F8FC", ec=BLUE, lw=1.5, ls="--")
-    _label(ax, 7.92, 6.68, "coordinator: all that is trained lies in here, fewer than 20,000 numbers", 11.5, color=BLUE,
-           weight="bold")
+    box(ax, 3.05, 3.5, 9.75, 3.0, fc="#F3F8FC", ec=BLUE, lw=1.5, ls="--", rounding=0.08)
+    heading = "coordinator: all that is trained lies in here, fewer than 20,000 numbers"
+    _label(ax, 7.92, 6.68, heading, 11.5, color=BLUE, weight="bold")
     _card(ax, 0.25, TOP, 2.3, TALL, "transcript")
     lines = (("question", "question"), ("O₁ … earlier turns", "worker"), ("Oₖ goes here", "thinker"))
     for i, (text, part) in enumerate(lines):
         y = TOP + TALL - 0.53 - 0.54 * i
-        _box(ax, 0.4, y, 2.0, 0.4, fc=PART_COLOURS[part], ec=GREY if i == 2 else "none", ls="--")
+        box(ax, 0.4, y, 2.0, 0.4, fc=PART_COLOURS[part], ec=GREY if i == 2 else "none", ls="--", rounding=0.08)
         _label(ax, 1.4, y + 0.2, text)
     _card(ax, 3.3, TOP, 1.5, TALL, "tokens")
     shown = tokens[-5:]
@@ -98,7 +105,7 @@ def _lower_row(ax: Axes, agents: Sequence[str], chosen: int, decision: str) -> N
 
 
 def _label(ax: Axes, x: float, y: float, text: str, size: float = 10, **more: Any) -> None:
-    ax.text(x, y, text, **({"ha": "center", "va": "center", "fontsize": size, "color": INK, "zorder": 4} | more))
+    say(ax, x, y, text, size, **({"ha": "center", "zorder": 4} | more))
 
 
 def _caption(ax: Axes, x: float, bottom: float, title: str, note: str) -> None:
@@ -106,30 +113,27 @@ def _caption(ax: Axes, x: float, bottom: float, title: str, note: str) -> None:
     _label(ax, x, bottom - 0.14, note, 9, va="top")
 
 
-def _box(ax: Axes, x: float, y: float, width: float, height: float, **more: Any) -> None:
-    ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.08", **more))
-
-
 def _card(ax: Axes, x: float, y: float, width: float, height: float, title: str) -> None:
-    _box(ax, x, y, width, height, fc="white", ec=INK, lw=1.3)
+    box(ax, x, y, width, height, fc="white", ec=INK, lw=1.3, rounding=0.08)
     _label(ax, x + width / 2, y + height + 0.1, title, 11, va="bottom", weight="bold")
 
 
 def _arrow(ax: Axes, start: tuple[float, float], stop: tuple[float, float]) -> None:
-    ax.add_patch(FancyArrowPatch(start, stop, shrinkA=2, shrinkB=2, arrowstyle="-|>", mutation_scale=16, lw=1.8,
-                                 color=INK))
+    look = {"shrinkA": 2, "shrinkB": 2, "arrowstyle": "-|>", "mutation_scale": 16, "lw": 1.8, "color": INK}
+    ax.add_patch(FancyArrowPatch(start, stop, **look))
 
 
 def _picture(ax: Axes, x: float, y: float, width: float, height: float, values: np.ndarray) -> None:
     limit = float(np.nanpercentile(np.abs(values), 98)) or 1.0
-    ax.imshow(values, extent=(x, x + width, y, y + height), cmap=MAP, vmin=-limit, vmax=limit, aspect="auto", zorder=3,
-              interpolation="nearest")
+    look = {"cmap": MAP, "vmin": -limit, "vmax": limit, "aspect": "auto", "interpolation": "nearest", "zorder": 3}
+    ax.imshow(values, extent=(x, x + width, y, y + height), **look)
 
 
-def _bars(ax: Axes, x: float, y: float, width: float, height: float, values: np.ndarray, names: Sequence[str],
-          chosen: int) -> None:
+def _bars(
+    ax: Axes, x: float, y: float, width: float, height: float, values: np.ndarray, names: Sequence[str], chosen: int
+) -> None:
     step = height / len(values)
     for i, (value, name) in enumerate(zip(values, names, strict=True)):
         edge, line = (READ, 2.2) if i == chosen else (INK, 0.4)
-        ax.add_patch(Rectangle((x, y + height - (i + 0.9) * step), max(0.01, width * value), 0.8 * step, zorder=3,
-                               fc=(AGENT_COLOURS | ROLE_COLOURS)[name], ec=edge, lw=line))
+        place, look = (x, y + height - (i + 0.9) * step), {"fc": COLOURS[name], "ec": edge, "lw": line, "zorder": 3}
+        ax.add_patch(Rectangle(place, max(0.01, width * value), 0.8 * step, **look))

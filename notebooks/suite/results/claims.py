@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from suite.results.texts import interval_text, number
 from suite.results.verdicts import ORDERS, RELATIONS, Evidence, Verdict, checked
@@ -23,14 +23,15 @@ class Claim:
     id: str
     statement: str
     source: str
-    paper: float | None
-    ours: float | None
-    interval: tuple[float, float] | None
+    paper: int | float | None
+    ours: int | float | None
+    interval: tuple[int | float, int | float] | None
     evidence: Evidence
     verdict: Verdict
     reason: str
-    unit: str = ""
-    relation: str = "equal"
+    unit: str
+    relation: str
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # read back by `ledger`
 
     def __post_init__(self) -> None:
         """Checks every field, so that a file edited by hand cannot say what `judge` would not."""
@@ -77,18 +78,3 @@ class Claim:
             "verdict": self.verdict.value,
             "reason": self.reason,
         }
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values only: what `json.dumps` writes and `from_json` reads back equal."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, record: Any) -> Claim:
-        """The claim of one JSON object; ValueError names a missing or unknown field, or a bad value."""
-        if not isinstance(record, dict):
-            raise ValueError(f"a claim is {record!r}; it must be an object")
-        names = {field.name for field in fields(cls)}
-        if set(record) != names:
-            wrong = sorted(names - set(record)), sorted(set(record) - names)
-            raise ValueError(f"claim {record.get('id')!r}: missing fields {wrong[0]}, unknown fields {wrong[1]}")
-        return cls(**record)

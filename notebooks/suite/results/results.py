@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import matplotlib
@@ -125,7 +126,7 @@ class Results:
     def write(self) -> None:
         """Writes `claims.json` (claims; tables and figures made) and prints one line: a notebook's last cell."""
         shown = {kind: list(entries.values()) for kind, entries in self._shown.items()}
-        claims = [claim.to_json() for claim in self.claims]
+        claims = [asdict(claim) for claim in self.claims]
         record = {"notebook": self.notebook, "profile": self.profile, "claims": claims, **shown}
         text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         paths.write_atomic(self.dir / "claims.json", text)

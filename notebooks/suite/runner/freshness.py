@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from suite.profiles import DATA_FOLDERS, DATA_VARIABLE, PROFILES, RECORDED
-from suite.results.ledger import GONE
 from suite.runner.notebook import Notebook, NotebookError, digest, discover
 from trinity_core.paths import DATA, ROOT, write_atomic
 
@@ -132,6 +131,8 @@ def needs_data(task: Task) -> bool:
 
 
 UNSEEN = f"made with recorded files that were not compared, because {DATA_VARIABLE} is not set"
+
+GONE = "its notebook is no longer there, so its claims are left out; remove this folder"
 
 
 def remarks(folder: Path, profile: str) -> dict[str, str]:

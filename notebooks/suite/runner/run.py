@@ -134,7 +134,7 @@ def write_report(folder: Path, profile: str) -> list[Any]:
     """Merges the claims of `results/<profile>` and writes the report; what it was made from."""
     from suite.results import ledger, pages
 
-    notebooks = ledger.load(folder, profile, freshness.remarks(folder, profile))
+    notebooks = ledger.load(folder, profile, freshness.remarks(folder, profile), freshness.GONE)
     merged = ledger.merged_json(notebooks, profile), pages.as_markdown(notebooks, profile)
     for name, text in zip(REPORT_FILES, (*merged, pages.as_html(notebooks, profile, folder)), strict=True):
         write_atomic(folder / name, text)
