@@ -20,7 +20,7 @@ from suite.baselines.variants import Whitening
 from suite.experiments import Experiment, run_experiments, seeds_of
 from suite.pools import load_pool
 from suite.questions import load_questions
-from suite.worlds.live import LivePool
+from suite.worlds.live import LiveWorld
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.coordinator import Coordinator
 from trinity_core.heads import HEADS, make_head
@@ -213,7 +213,7 @@ class FailingPool:
 
 
 def live(questions, pool, fails) -> Task:
-    world = LivePool(
+    world = LiveWorld(
         questions, FailingPool(pool, fails), MadeEncoder(D, questions), LoopSettings(transcript="released")
     )
     return Task(world, make_head("linear", 7, D))

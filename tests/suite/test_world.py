@@ -11,7 +11,7 @@ from suite.checkers import check_answer, is_right
 from suite.pools import load_pool
 from suite.questions import load_questions
 from suite.stats.rollouts import cube, plays_table, rollouts_table
-from suite.worlds.live import LivePool
+from suite.worlds.live import LiveWorld
 from suite.worlds.simulated import SimulatedWorld
 from suite.worlds.tree import SAYINGS, SimulatedTree
 from trinity_core.coordinator import HeadPolicy
@@ -92,7 +92,7 @@ def test_a_live_pool_gives_the_same_plays(questions, pool):
     head = make_head("linear", 7, 24)
     thetas, asked, replicates = population(head, 8, len(questions), seed=1)
     fast = SimulatedWorld(questions, pool, MadeEncoder(), settings)
-    slow = LivePool(questions, pool, RoundedEncoder(), settings)
+    slow = LiveWorld(questions, pool, RoundedEncoder(), settings)
     one, other = (world.play(head, thetas, asked, replicates) for world in (fast, slow))
     for name in ("questions", "reward", "turns", "stop", "tokens_in", "tokens_out", "agents", "roles", "named"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name

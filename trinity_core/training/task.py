@@ -2,7 +2,7 @@
 
 theta = [SVF offsets, head], n numbers. J(theta) = E[R] over the training questions and every draw; one rollout is one
 atomic evaluation, a Bernoulli draw of J. A `Task` plays whole populations; what it plays on is a `SimulatedWorld`, or
-`training.live.LivePool` for any other pool.
+`LiveWorld` for any other pool.
 
 Which questions a generation sees is the recipe's choice (`sampling`): `independent` draws one for every rollout of
 every candidate, as the paper's replications do; `stratified` gives each candidate the same number of every family;
