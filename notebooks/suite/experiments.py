@@ -22,13 +22,16 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from suite.baselines.variants import Whitening, without
+from suite.pools import load_pool
 from suite.profiles import get_profile
+from suite.questions import FAMILIES, load_questions
 from suite.worlds.bank import StateBank
 from suite.worlds.simulated import SimulatedWorld
 from suite.worlds.tree import SimulatedTree
-from trinity_core.encoder import Encoder
+from trinity_core.encoder import Encoder, load_encoder
 from trinity_core.heads import make_head
 from trinity_core.rollout import LoopSettings
+from trinity_core.svf_encoder import SvfEncoder
 from trinity_core.training.task import Task
 from trinity_core.training.train import PAPER_BUDGET, TrainingError, TrainingResult, train
 from trinity_core.world import Plays
@@ -97,19 +100,11 @@ def get_world(
 
 @lru_cache(maxsize=8)
 def _world(profile: str, split: str, transcript: str, max_turns: int, position: str, count: int) -> SimulatedWorld:
-    from suite.pools import load_pool
-    from suite.questions import FAMILIES, load_questions
-
-    size = get_profile(profile)
-    every = load_questions(per_family=size.per_family)
-    questions = [q for family in FAMILIES for q in _first(every, family, split, count)]
-    encoder = get_encoder(profile, position)
+    every = load_questions(per_family=get_profile(profile).per_family)
+    kinds = [[q for q in every if (q.family, q.split) == (family, split)] for family in FAMILIES]
+    settings = LoopSettings(transcript=transcript, max_turns=max_turns)  # type: ignore[arg-type]
     pool = load_pool("paper7", questions=every)
-    return SimulatedWorld(questions, pool, encoder, LoopSettings(transcript=transcript, max_turns=max_turns))
-
-
-def _first(questions: Sequence[Any], family: str, split: str, count: int) -> list[Any]:
-    return [q for q in questions if (q.family, q.split) == (family, split)][:count]
+    return SimulatedWorld([q for kind in kinds for q in kind[:count]], pool, get_encoder(profile, position), settings)
 
 
 def make_task(experiment: Experiment) -> Task:
@@ -126,41 +121,25 @@ def make_task(experiment: Experiment) -> Task:
 @lru_cache(maxsize=4)
 def get_encoder(profile: str, position: str = "penultimate") -> Any:
     """The one encoder of these settings in this process: its model is loaded once."""
-    from trinity_core.encoder import load_encoder
-
     return load_encoder(get_profile(profile).encoder, position=position)
 
 
 @lru_cache(maxsize=2)
 def svf_encoder(profile: str, position: str, rule: str) -> Any:
     """The one `SvfEncoder` of this process: what lies below the adapted block is kept in it."""
-    from trinity_core.svf_encoder import SvfEncoder
-
     return SvfEncoder(get_encoder(profile, position), rule)
 
 
 def first_states(world: SimulatedWorld) -> np.ndarray:
     """States (n, d) of every question alone and followed by each of its answers: what whitening is fitted on."""
-    roots = np.arange(len(world.questions))
-    answers = [1 + len(world.pool.known(question).says.wrong) for question in world.questions]
-    parents = np.repeat(roots, answers)
-    said = np.concatenate([np.arange(count) for count in answers])
-    return world.states(np.concatenate([roots, world.tree.child(parents, said)]))
+    return world.states(world.tree.grow(1))
 
 
 def run_experiment(experiment: Experiment, log: str | Path | None = None, progress: Any = None) -> Trained:
     """Trains and evaluates one experiment in this process."""
     e, task = experiment, make_task(experiment)
-    result = train(
-        e.method,
-        task,
-        e.budget,
-        e.seed,
-        settings=e.settings,
-        log=log,
-        progress=progress,
-        checkpoints=e.checkpoints,
-    )
+    how = {"settings": e.settings, "log": log, "progress": progress, "checkpoints": e.checkpoints}
+    result = train(e.method, task, e.budget, e.seed, **how)
     test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
 
     def rewards(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,15 +176,14 @@ def run_all(function: Callable[..., Any], jobs: Sequence[Any], *shared: Any, wor
 
 def _call(parent: int, function: Callable[..., Any], *arguments: Any) -> Any:
     if os.getpid() != parent:
-        _begin_worker()
-    return function(*arguments)
+        _end_with(parent)
+    with threadpool_limits(1):  # in every process alike: sums of other threads' parts differ in their last bits
+        return function(*arguments)
 
 
 @lru_cache
-def _begin_worker() -> None:
-    """One thread for the arithmetic, and an end with the parent: a killed notebook leaves nothing running."""
-    threadpool_limits(1)
-    parent = os.getppid()
+def _end_with(parent: int) -> None:
+    """Ends this process with its parent: a killed notebook leaves nothing running."""
 
     def watch() -> None:
         while os.getppid() == parent:

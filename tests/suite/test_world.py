@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,8 @@ from suite.pools import load_pool
 from suite.questions import load_questions
 from suite.stats.rollouts import cube, plays_table, rollouts_table
 from suite.worlds.live import LiveWorld
+from suite.worlds.recorded import RecordedWorld
+from suite.worlds.routing import RoutingWorld
 from suite.worlds.simulated import SimulatedWorld
 from suite.worlds.tree import SAYINGS, SimulatedTree
 from trinity_core.coordinator import HeadPolicy
@@ -19,7 +23,7 @@ from trinity_core.draws import key_text, uniform_rows, uniforms
 from trinity_core.heads import HEADS, make_head
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
 from trinity_core.types import ROLES
-from trinity_core.world import STOPS
+from trinity_core.world import STOPS, World
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +102,7 @@ def test_a_live_pool_gives_the_same_plays(questions, pool):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     seen = one.nodes >= 0
     assert np.array_equal(fast.states(one.nodes[seen]), slow.states(other.nodes[seen]))
+    assert isinstance(fast, World) and isinstance(slow, World)
     agents, places = np.arange(7).repeat(len(questions)), np.tile(np.arange(len(questions)), 7)
     assert np.array_equal(fast.solve(agents, places, places), slow.solve(agents, places, places))
 
@@ -184,3 +189,10 @@ def test_only_what_is_read_is_encoded(questions, pool):
     read = np.unique(plays.nodes[plays.nodes >= 0])
     assert encoder.encoded == len(read) < len(world.tree)
     assert np.array_equal(world.states(read[::-1]), world.states(read)[::-1]) and encoder.encoded == len(read)
+
+
+def test_every_world_has_the_protocols_members():
+    for world in (SimulatedWorld, RecordedWorld, RoutingWorld, LiveWorld):
+        for name in ("describe", "states", "solve", "play"):
+            ours, theirs = (list(inspect.signature(getattr(one, name)).parameters) for one in (world, World))
+            assert ours == theirs, (world, name)

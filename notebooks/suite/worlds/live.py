@@ -85,7 +85,9 @@ class LiveWorld:
         policy = HeadPolicy(head, thetas) if transform is None else _Transformed(head, thetas, transform)
         settings = replace(self.settings, mode=mode or self.settings.mode)
         jobs = self._jobs(questions, replicates)
-        return self._plays(run_rollouts(jobs, policy, self.encoder, self.pool, settings, check=is_right), questions, replicates)
+        return self._plays(
+            run_rollouts(jobs, policy, self.encoder, self.pool, settings, check=is_right), questions, replicates
+        )
 
     def _plays(self, rollouts: Sequence[Rollout], questions: np.ndarray, replicates: np.ndarray) -> Plays:
         shape, limit = questions.shape, self.settings.max_turns

@@ -80,7 +80,9 @@ class SimulatedWorld(CompiledWorld):
     def _draws(self, questions: Any, agents: Any, roles: Any, replicates: Any, turn: int) -> np.ndarray:
         """(batch, 4): the numbers that `pools.simulated` draws for these calls."""
         calls = zip(*(part.tolist() for part in (questions, agents, roles, replicates)), strict=True)
-        return uniform_rows(4, [f"{self._reply_key[q][a][r]}int:{n * TURNS_A_REPLICATE + turn}" for q, a, r, n in calls])
+        return uniform_rows(
+            4, [f"{self._reply_key[q][a][r]}int:{n * TURNS_A_REPLICATE + turn}" for q, a, r, n in calls]
+        )
 
     def _reply(self, acting: Acting) -> Replies:
         """One turn of the simulated pool (`pools.simulated`)."""
