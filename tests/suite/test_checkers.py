@@ -654,7 +654,7 @@ def test_code_results_become_checks(told):
     assert calls[0][1]["trusted"] is True  # the suite's own code
     check_answer("code", question.reference, question.reference, question=question)
     assert len(calls) == 1
-    run_code.result = sandbox.CodeResult("timeout", 0, 6, "stopped", 5.0)
+    run_code.result = sandbox.CodeResult("timeout", 0, 6, "stopped", 5.0, settled=False)
     for _ in range(2):
         assert not check_answer("code", question.reference, "def pairwise(): pass", question=question).correct
     assert len(calls) == 3  # a time limit's result is not kept

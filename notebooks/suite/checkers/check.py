@@ -20,19 +20,20 @@ import json
 import re
 import threading
 from collections import OrderedDict
+from functools import lru_cache
 from typing import get_args
 
 from suite.checkers import choice_answers, math_answers, math_reading, symbolic, text_answers
 from suite.checkers.marks import shown
+from suite.sandbox import run as sandbox
 from trinity_core.types import AnswerKind, Check, DataError, Question
 
 KINDS: tuple[str, ...] = tuple(kind for kind in get_args(AnswerKind) if kind != "judge")
 CACHED_CHECKS = 20_000
 CACHED_LENGTH = 20_000  # characters; longer answers are checked anew
-
-
-def _where(question: Question | None) -> str:
-    return f" of question {question.id!r}" if question is not None else ""
+_READ_META = ("options", "tests", "stdin_cases", "entry_point", "wrong")
+_lock = threading.Lock()
+_checks: OrderedDict[tuple[str, str, str, str], Check] = OrderedDict()
 
 
 def check_reference(kind: str, reference: str, question: Question | None = None) -> None:
@@ -42,7 +43,7 @@ def check_reference(kind: str, reference: str, question: Question | None = None)
     or (code) comes without tests. Call it when questions are loaded: an unreadable reference would count every answer
     as wrong.
     """
-    where = _where(question)
+    where = f" of question {question.id!r}" if question is not None else ""
     if kind not in KINDS:
         raise DataError(f"unknown answer kind {kind!r}{where}; choose one of {', '.join(KINDS)}")
     if not isinstance(reference, str):
@@ -50,39 +51,30 @@ def check_reference(kind: str, reference: str, question: Question | None = None)
     if kind == "code":
         _tests(question)
         return
+    said = f"{kind} reference {reference!r}{where}"
     if not reference.strip():
-        raise DataError(f"the {kind} reference{where} is empty: {reference!r}")
+        raise DataError(f"{said} is empty")
     if kind == "choice":
-        options = _options(question)
-        letters = choice_answers.LETTERS[: len(options)] if options else choice_answers.LETTERS
+        letters = choice_answers.LETTERS[: len(_options(question)) or None]
         if reference not in list(letters):
-            raise DataError(
-                f"choice reference {reference!r}{where} is not one of the letters {letters[0]}-{letters[-1]}"
-            )
-    elif kind == "text":
-        if not re.search(r"\w", text_answers.normalise(reference)):
-            raise DataError(f"text reference {reference!r}{where} has no readable word or number")
-    else:
-        _read_math(reference, where)
+            raise DataError(f"{said} is not one of the letters {letters[0]}-{letters[-1]}")
+    elif kind == "text" and not re.search(r"\w", text_answers.normalise(reference)):
+        raise DataError(f"{said} has no readable word or number")
+    elif kind == "math":
+        try:
+            _read_math(reference)
+        except math_reading.Unreadable as error:
+            raise DataError(f"{said} is unreadable: {error}") from None
 
 
-def _read_math(reference: str, where: str) -> math_reading.Value:
-    with _lock:
-        if reference in _references:
-            return _references[reference]
-    try:
-        value = math_reading.read(math_reading.reference_text(reference))
-    except math_reading.Unreadable as error:
-        raise DataError(f"math reference {reference!r}{where} is unreadable: {error}") from None
+@lru_cache(CACHED_CHECKS)
+def _read_math(reference: str) -> math_reading.Value:
+    value = math_reading.read(math_reading.reference_text(reference))
     clock = symbolic.Clock(10)
     for leaf in math_answers.leaves(value):
         found = symbolic.readable(leaf, clock)
         if not found.equal:
-            raise DataError(f"math reference {reference!r}{where} is unreadable: {found.reason}")
-    with _lock:
-        if len(_references) >= CACHED_CHECKS:
-            _references.clear()
-        _references[reference] = value
+            raise math_reading.Unreadable(found.reason)
     return value
 
 
@@ -96,11 +88,10 @@ def check_answer(
     time limit or an accident stood behind is not kept; all others are, in memory.
     """
     check_reference(kind, reference, question)
-    if answer is None or not isinstance(answer, str):
+    if not isinstance(answer, str):
         return Check(False, None, "no answer")
     meta = question.meta if question is not None else {}
-    extra = json.dumps([meta.get(part) for part in _READ_META], default=repr)
-    key = (kind, reference, answer, extra)
+    key = (kind, reference, answer, json.dumps([meta.get(part) for part in _READ_META], default=repr))
     with _lock:
         if key in _checks:
             _checks.move_to_end(key)
@@ -110,19 +101,13 @@ def check_answer(
     except (DataError, symbolic.CheckerBroken):
         raise
     except Exception as error:  # a fault of ours: the run goes on, and the reason names it
-        check, settled = Check(False, None, f"inner error of the checker: {type(error).__name__}: {error}"), False
+        return Check(False, None, f"inner error of the checker: {type(error).__name__}: {error}")
     if settled and len(answer) <= CACHED_LENGTH:
         with _lock:
             _checks[key] = check
             while len(_checks) > CACHED_CHECKS:
                 _checks.popitem(last=False)
     return check
-
-
-_READ_META = ("options", "tests", "stdin_cases", "entry_point", "wrong")
-_lock = threading.Lock()
-_checks: OrderedDict[tuple[str, str, str, str], Check] = OrderedDict()
-_references: dict[str, math_reading.Value] = {}
 
 
 def _check(kind: str, reference: str, answer: str, question: Question | None, timeout: float) -> tuple[Check, bool]:
@@ -132,21 +117,19 @@ def _check(kind: str, reference: str, answer: str, question: Question | None, ti
     text = shown(answer)
     if not text:
         return Check(False, None, "the answer is empty"), True
+    if kind == "math":
+        return _check_math(reference, text, timeout)
     if kind == "choice":
-        letter = choice_answers.extract(text, _options(question))
-        reason = "no letter can be read" if letter is None else "" if letter == reference else f"not {reference}"
-        return Check(letter == reference, letter, reason), True
-    if kind == "text":
+        found = choice_answers.extract(text, _options(question))
+        right, nothing = found == reference, "no letter can be read"
+    else:
         found = text_answers.extract(text)
-        if found is None:
-            return Check(False, None, "no final answer can be read"), True
-        right = text_answers.same(reference, found)
-        return Check(right, found, "" if right else f"not {reference}"), True
-    return _check_math(reference, text, timeout)
+        right, nothing = bool(found) and text_answers.same(reference, found), "no final answer can be read"
+    return Check(right, found, "" if right else f"not {reference}" if found else nothing), True
 
 
 def _check_math(reference: str, text: str, timeout: float) -> tuple[Check, bool]:
-    wanted = _read_math(reference, "")
+    wanted = _read_math(reference)
     words, said = math_answers.words(wanted), text_answers.extract(text)
     if words and said and text_answers.same(words, said):
         return Check(True, said), True
@@ -169,13 +152,12 @@ def _tests(question: Question | None) -> dict:
     """The tests of a code question, as `run_code`'s arguments."""
     if question is None:
         raise DataError("a code answer needs its question: the tests stand in question.meta")
-    tests, cases = question.meta.get("tests"), question.meta.get("stdin_cases")
+    tests, cases, entry_point = (question.meta.get(name) or None for name in ("tests", "stdin_cases", "entry_point"))
     if not tests and not cases:
         raise DataError(f"code question {question.id!r} has no tests: meta['tests'] and meta['stdin_cases'] are empty")
-    entry_point = question.meta.get("entry_point")
     if isinstance(tests, list) and not entry_point:
         raise DataError(f"code question {question.id!r} has tests but no meta['entry_point'] to call")
-    return {"tests": tests or None, "entry_point": entry_point, "stdin_cases": cases or None}
+    return {"tests": tests, "entry_point": entry_point, "stdin_cases": cases}
 
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)")
@@ -214,21 +196,18 @@ def extract_code(text: str, entry_point: str | None = None) -> str | None:
     return text if wanted and text.strip() else None
 
 
-def _check_code(reference: str, answer: str, question: Question | None, timeout: float) -> tuple[Check, bool]:
+def _check_code(reference: str, answer: str, question: Question, timeout: float) -> tuple[Check, bool]:
     tests = _tests(question)
     source = extract_code(answer, tests["entry_point"])
     if source is None:
         return Check(False, None, "no Python code can be read"), True
-    from suite.sandbox import run as sandbox
-
     # What the suite wrote itself needs no sandbox, so the offline profile also runs where none can be had.
-    own = {text.strip() for text in (reference, *question.meta.get("wrong", ()))}
+    trusted = source.strip() in {text.strip() for text in (reference, *question.meta.get("wrong", ()))}
     limits = sandbox.Limits(cpu=timeout, wall=3 * timeout)
-    result = sandbox.run_code(source, **tests, limits=limits, trusted=source.strip() in own)
+    result = sandbox.run_code(source, **tests, limits=limits, trusted=trusted)
     if result.status == "refused":
         raise symbolic.CheckerBroken(f"code of question {question.id!r} was not run: {result.detail}")
-    right = result.status == "passed"
-    reason = (
-        "" if right else f"{result.status}: {result.passed} of {result.total} tests passed. {result.detail}".strip()
-    )
-    return Check(right, source, reason), result.status in ("passed", "failed", "error")
+    if result.status == "passed":
+        return Check(True, source), result.settled
+    reason = f"{result.status}: {result.passed} of {result.total} tests passed. {result.detail}".strip()
+    return Check(False, source, reason), result.settled

@@ -22,21 +22,13 @@ Rules for what the conventions leave open, each with a test:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from suite.checkers import symbolic
 from suite.checkers.math_reading import Value
 from suite.checkers.quantities import Number, number, rounds_to, unit_of
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Whether two answers agree; `reason` if not; `settled`: no time limit or accident stood behind it."""
-
-    equal: bool
-    reason: str = ""
-    settled: bool = True
+from suite.checkers.symbolic import Clock, Finding
 
 
 @dataclass(frozen=True)
@@ -62,6 +54,16 @@ _BASE_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", 
 _BASES = {word: str(value) for value, word in enumerate(_BASE_WORDS, 2)}
 _DOTS = re.compile(r"\\[lcd]?dots|\.\.\.|…")
 _TEXT = re.compile(r"\\(?:text|mathrm|mbox|textrm)\s*\{([^{}]*)\}|([a-zA-Z]{4,}(?:[ -][a-zA-Z]+){0,3})")
+
+
+def _found(equal: bool, reason: str) -> Finding:
+    return Finding(equal, "" if equal else reason)
+
+
+def _said(core: str) -> str | None:
+    """The words that an expression is (`\\text{June 20}`), where it is no mathematics."""
+    match = _TEXT.fullmatch(core)
+    return match and (match.group(1) or match.group(2) or None)
 
 
 def _leaf(text: str, letters: bool) -> _Leaf:
@@ -92,158 +94,133 @@ def _leaf(text: str, letters: bool) -> _Leaf:
     return _Leaf(core, value, bool(percents), unit, base)
 
 
-def _same_core(a: _Leaf, b: _Leaf, scale_a: Fraction, scale_b: Fraction, clock: symbolic.Clock) -> Outcome:
+def _same_core(a: _Leaf, b: _Leaf, scale_a: Fraction, scale_b: Fraction, clock: Clock) -> Finding:
     """Whether a * scale_a = b * scale_b, in the math-verify process where either is no literal."""
     if a.number and b.number:
-        left, right = a.number.value * scale_a, b.number.value * scale_b
-        if left == right:
-            return Outcome(True)
-        if scale_a == scale_b and ((rounds_to(a.number.value, b.number)) or (rounds_to(b.number.value, a.number))):
-            return Outcome(True)
-        return Outcome(False, "the values differ")
+        rounded = rounds_to(a.number.value, b.number) or rounds_to(b.number.value, a.number)
+        same = a.number.value * scale_a == b.number.value * scale_b or (scale_a == scale_b and rounded)
+        return _found(same, "the values differ")
     if a.core == b.core and scale_a == scale_b:
-        return Outcome(True)
+        return Finding(True)
     if _DOTS.search(a.core) or _DOTS.search(b.core):
-        return Outcome(False, "the terms left open by dots cannot be compared")
-    words_a, words_b = _TEXT.fullmatch(a.core), _TEXT.fullmatch(b.core)
-    if words_a or words_b:
+        return Finding(False, "the terms left open by dots cannot be compared")
+    words = [_said(leaf.core) for leaf in (a, b)]
+    if any(words):
         left, right = (
-            " ".join((m.group(1) or m.group(2) or "").lower().split()) if m else text.lower()
-            for m, text in ((words_a, a.core), (words_b, b.core))
+            " ".join((said or leaf.core).lower().split()).strip(" ()") for said, leaf in zip(words, (a, b), strict=True)
         )
-        same = left.strip(" ()") == right.strip(" ()") and bool(left)
-        return Outcome(same, "" if same else "the words differ")
+        return _found(left == right, "the words differ")
     places = next((leaf.number.places for leaf in (a, b) if leaf.number and leaf.number.fine), 0)
-    found = symbolic.equal(_scaled(a.core, scale_a), _scaled(b.core, scale_b), clock, places=places)
-    return Outcome(found.equal, found.reason, found.settled)
+    return symbolic.equal(_scaled(a.core, scale_a), _scaled(b.core, scale_b), clock, places=places)
 
 
 def _scaled(core: str, scale: Fraction) -> str:
     return core if scale == 1 else f"({core})\\cdot\\frac{{{scale.numerator}}}{{{scale.denominator}}}"
 
 
-def _same_leaf(reference: str, answer: str, clock: symbolic.Clock) -> Outcome:
+def _same_leaf(reference: str, answer: str, clock: Clock) -> Finding:
     if reference == answer:
-        return Outcome(True)
+        return Finding(True)
     a = _leaf(reference, letters=False)  # `3h` is a product there
     b = _leaf(answer, letters=a.number is not None)
     if a.base or b.base:
         digits_a, digits_b = (re.sub(r"[\s,]", "", leaf.core).upper().lstrip("0") for leaf in (a, b))
         same = digits_a == digits_b and (a.base == b.base or not (a.base and b.base))
-        return Outcome(same, "" if same else "the digits or bases differ")
-    one = Fraction(1)
-    scale_a = scale_b = one
-    if a.unit and b.unit:
+        return _found(same, "the digits or bases differ")
+    if a.percent == b.percent and a.unit and b.unit:
         if a.unit[0] != b.unit[0]:
-            return Outcome(False, f"units of {a.unit[0]} and {b.unit[0]}")
-        scale_a, scale_b = a.unit[1], b.unit[1]
+            return Finding(False, f"units of {a.unit[0]} and {b.unit[0]}")
+        return _same_core(a, b, a.unit[1], b.unit[1], clock)
+    one, hundredth = Fraction(1), Fraction(1, 100)
     if a.percent == b.percent:
-        return _same_core(a, b, scale_a, scale_b, clock)
-    hundredth = Fraction(1, 100)
-    if a.percent:  # 31 % against 31 or 0.31
-        plain = _same_core(a, b, one, one, clock)
-        return plain if plain.equal or not plain.settled else _same_core(a, b, hundredth, one, clock)
-    meant = _same_core(a, b, one, hundredth, clock)
-    if not meant.equal and meant.settled and a.number and a.number.value > 1:
-        return _same_core(a, b, one, one, clock)
-    return meant
+        scales = [(one, one)]
+    elif a.percent:  # 31 % against 31 or 0.31
+        scales = [(one, one), (hundredth, one)]
+    else:  # 0.31 against 31 %; 31, as the answer to "what percent", also
+        scales = [(one, hundredth)] + [(one, one)] * bool(a.number and a.number.value > 1)
+    for scale_a, scale_b in scales:
+        found = _same_core(a, b, scale_a, scale_b, clock)
+        if found.equal or not found.settled:
+            break
+    return found
 
 
-def _same_items(
-    reference: tuple[Value, ...], answer: tuple[Value, ...], clock: symbolic.Clock, ordered: bool
-) -> Outcome:
-    """Element by element, or as sets: every value of each side has an equal on the other."""
-    if ordered:
-        if len(reference) != len(answer):
-            return Outcome(False, f"{len(answer)} values where the reference has {len(reference)}")
-        for a, b in zip(reference, answer, strict=True):
-            found = same(a, b, clock)
-            if not found.equal:
-                return found
-        return Outcome(True)
+def _same_in_order(reference: tuple[Value, ...], answer: tuple[Value, ...], clock: Clock) -> Finding:
+    if len(reference) != len(answer):
+        return Finding(False, f"{len(answer)} values where the reference has {len(reference)}")
+    for a, b in zip(reference, answer, strict=True):
+        found = same(a, b, clock)
+        if not found.equal:
+            return found
+    return Finding(True)
+
+
+def _same_sets(reference: tuple[Value, ...], answer: tuple[Value, ...], clock: Clock) -> Finding:
+    """Every value of each side has an equal on the other."""
     unmatched = set(range(len(answer)))
     for a in reference:
-        hits, accident = set(), None
-        for position, b in enumerate(answer):
-            found = same(a, b, clock)
-            if found.equal:
-                hits.add(position)
-            elif not found.settled:
-                accident = found
+        found = [same(a, b, clock) for b in answer]
+        hits = {position for position, one in enumerate(found) if one.equal}
         if not hits:
-            return accident or Outcome(False, f"no value equals {a.text}")
+            return next((one for one in found if not one.settled), Finding(False, f"no value equals {a.text}"))
         unmatched -= hits
     if unmatched:
-        return Outcome(False, f"{answer[min(unmatched)].text} is not among the reference's values")
-    return Outcome(True)
+        return Finding(False, f"{answer[min(unmatched)].text} is not among the reference's values")
+    return Finding(True)
 
 
-def same(reference: Value, answer: Value, clock: symbolic.Clock) -> Outcome:
+def same(reference: Value, answer: Value, clock: Clock) -> Finding:
     """Whether the answer states the reference's value."""
     if not clock.left():
-        return Outcome(False, "time limit reached", settled=False)
+        return Finding(False, "time limit reached", settled=False)
     a, b = reference, answer
+    shapes = {a.shape, b.shape}
     if a == b:
-        return Outcome(True)
-    if a.name and b.name and a.name != b.name and "order" not in (a.shape, b.shape):
-        intervals = a.shape == b.shape == "tuple"
-        return (
-            Outcome(False, f"{b.name} where the reference gives {a.name}")
-            if not intervals
-            else Outcome(False, "the variables differ")
-        )
-    if a.shape == b.shape == "leaf":
+        return Finding(True)
+    if a.name and b.name and a.name != b.name and "order" not in shapes:
+        return Finding(False, f"{b.name} where the reference gives {a.name}")
+    if shapes == {"leaf"}:
         return _same_leaf(a.text, b.text, clock)
-    if a.shape in ("equation", "order") or b.shape in ("equation", "order"):
+    if shapes & {"equation", "order"}:
         return _same_relation(a, b, clock)
-    if "leaf" in (a.shape, b.shape):
-        other = b if a.shape == "leaf" else a
-        if other.shape in ("list", "set"):  # {5} and 5; 3 and \pm 3 differ in number
-            return _same_items(
-                (a,) if a.shape == "leaf" else a.items, (b,) if b.shape == "leaf" else b.items, clock, False
-            )
-        return Outcome(False, "one value against several")
-    if a.shape == b.shape == "tuple":
+    if shapes == {"tuple"}:
         if a.brackets != b.brackets:
-            return Outcome(False, f"brackets {b.brackets} where the reference has {a.brackets}")
-        return _same_items(a.items, b.items, clock, ordered=True)
-    if "tuple" in (a.shape, b.shape):
-        other, pair = (b, a) if a.shape == "tuple" else (a, b)
-        if other.shape == "set" or any(item.shape == "tuple" for item in other.items):
-            return _same_items(
-                (a,) if a.shape == "tuple" else a.items, (b,) if b.shape == "tuple" else b.items, clock, False
-            )
-        items = tuple(Value(i.shape, i.text, i.items, i.brackets) for i in other.items)
-        if pair is a:  # (1, 2) against 1, 2 or x = 1, y = 2
-            return _same_items(a.items, items, clock, ordered=True)
-        if b.brackets != "()":
-            return Outcome(False, "an interval against a list")
-        return _same_items(items, b.items, clock, ordered=False)
-    return _same_items(a.items, b.items, clock, ordered=False)
+            return Finding(False, f"brackets {b.brackets} where the reference has {a.brackets}")
+        return _same_in_order(a.items, b.items, clock)
+    if shapes == {"leaf", "tuple"}:
+        return Finding(False, "one value against several")
+    if "tuple" in shapes:
+        other = b if a.shape == "tuple" else a
+        if other.shape == "list" and not any(item.shape == "tuple" for item in other.items):
+            bare = tuple(replace(item, name="") for item in other.items)
+            if a.shape == "tuple":  # (1, 2) against 1, 2 or x = 1, y = 2
+                return _same_in_order(a.items, bare, clock)
+            return _same_sets(bare, b.items, clock) if b.brackets == "()" else Finding(False, "an interval, not a list")
+    # {5} and 5; a list of tuples and one of them; 3 and \\pm 3 differ in number
+    left, right = (value.items if value.shape in ("list", "set") else (value,) for value in (a, b))
+    return _same_sets(left, right, clock)
 
 
-def _same_relation(a: Value, b: Value, clock: symbolic.Clock) -> Outcome:
+def _same_relation(a: Value, b: Value, clock: Clock) -> Finding:
     """Equations up to a factor, inequalities up to a positive one; an equation's right side against a plain value."""
     if a.shape == b.shape and a.name == b.name:
         found = symbolic.proportional(*(item.text for item in (*a.items, *b.items)), clock)
         same_way = found.equal and (a.shape == "equation" or found.sign > 0)
-        return Outcome(same_way, "" if same_way else found.reason or "the relations differ", found.settled)
-    for equation, other, swap in ((a, b, False), (b, a, True)):
-        if equation.shape == "equation" and other.shape == "leaf":
-            sides = (Value("leaf", other.name), Value("leaf", other.text)) if other.name else None
-            if sides is None:
-                if swap:  # the answer's equation against a plain reference: what it says in the end
-                    return _same_leaf(other.text, equation.items[-1].text, clock)
-                return Outcome(False, "a value where the reference is an equation")
-            whole = Value("equation", other.text, sides)
-            return _same_relation(*((whole, equation) if swap else (equation, whole)), clock)
-    return Outcome(False, "the relations differ")
+        return Finding(same_way, "" if same_way else found.reason or "the relations differ", found.settled)
+    if {a.shape, b.shape} != {"equation", "leaf"}:
+        return Finding(False, "the relations differ")
+    plain = a if a.shape == "leaf" else b
+    if plain.name:
+        whole = Value("equation", plain.text, (Value("leaf", plain.name), Value("leaf", plain.text)))
+        return _same_relation(*(whole if value is plain else value for value in (a, b)), clock)
+    if plain is a:  # the answer's equation against a plain reference: what it says in the end
+        return _same_leaf(a.text, b.items[-1].text, clock)
+    return Finding(False, "a value where the reference is an equation")
 
 
 def words(value: Value) -> str | None:
     """What an answer in words says (`\\text{June 20}`); None where it is mathematics."""
-    match = _TEXT.fullmatch(value.text) if value.shape == "leaf" else None
-    return (match.group(1) or match.group(2) or None) if match else None
+    return _said(value.text) if value.shape == "leaf" else None
 
 
 def leaves(value: Value) -> list[str]:

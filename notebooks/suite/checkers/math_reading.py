@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from suite.checkers.marks import Mark, denied, final_mark, last_box, last_line
@@ -69,18 +69,15 @@ def tidy(text: str) -> str:
     text = re.sub(r"\\[dtc]frac", r"\\frac", text)
     text = text.replace("\\lbrace", "\\{").replace("\\rbrace", "\\}").replace("\\lbrack", "[").replace("\\rbrack", "]")
     text = re.sub(r"(?<![a-zA-Z\\])[+]?infinity(?![a-zA-Z])", r"\\infty", text)
-    text = text.replace("\\leqslant", "\\le ").replace("\\geqslant", "\\ge ")
-    text = re.sub(r"\\leq(?![a-zA-Z])", r"\\le ", text)
-    text = re.sub(r"\\geq(?![a-zA-Z])", r"\\ge ", text)
-    text = re.sub(r"\\neq(?![a-zA-Z])", r"\\ne ", text)
+    text = re.sub(r"\\([lgn])eq(?:slant)?(?![a-zA-Z])", r"\\\1e ", text)
     text = text.replace("<=", "\\le ").replace(">=", "\\ge ").replace("\\lt ", "<").replace("\\gt ", ">")
     text = _SUFFIX.sub("", _SPACE.sub(" ", text).strip(" ;:,?").rstrip(" .;:,?")).rstrip(" .;:,?")
     return text.removesuffix("\\").strip()
 
 
-def _split(text: str, separator: re.Pattern[str]) -> list[str]:
-    """Splits at a separator outside of all brackets."""
-    parts, depth, start, position = [], 0, 0, 0
+def _cut(text: str, separator: re.Pattern[str]) -> tuple[list[str], list[str]]:
+    """(parts, separators between them), cut outside of all brackets."""
+    parts, found, depth, start, position = [], [], 0, 0, 0
     while position < len(text):
         character = text[position]
         if character in "([{" or text.startswith("\\langle", position):
@@ -89,10 +86,15 @@ def _split(text: str, separator: re.Pattern[str]) -> list[str]:
             depth -= 1
         elif depth <= 0 and (match := separator.match(text, position)):
             parts.append(text[start:position])
+            found.append(match.group().strip())
             start = position = match.end()
             continue
         position += 1
-    return [part.strip() for part in (*parts, text[start:])]
+    return [part.strip() for part in (*parts, text[start:])], found
+
+
+def _split(text: str, separator: re.Pattern[str]) -> list[str]:
+    return [part for part in _cut(text, separator)[0] if part]
 
 
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\b|or\b)?\s*|\s+(?:and|or)\s+|\s*\\(?:cup|vee|lor)(?![a-zA-Z])\s*")
@@ -129,56 +131,34 @@ def _wrapped(text: str) -> tuple[str, str, str] | None:
 
 def _interval(parts: list[str], signs: list[str]) -> Value | None:
     """`x > 2` or `1 < x <= 2` as an interval in the one name that stands there."""
-    if len(parts) == 2 and _names(parts[0]):
-        name, low, high = parts[0], "-\\infty", "\\infty"
-        left, right = "(", ")"
-        if signs[0] in (">", "\\ge"):
-            low, left = parts[1], "(" if signs[0] == ">" else "["
-        else:
-            high, right = parts[1], ")" if signs[0] == "<" else "]"
-    elif len(parts) == 2 and _names(parts[1]):
-        mirror = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
-        return _interval([parts[1], parts[0]], [mirror[signs[0]]])
-    elif len(parts) == 3 and _names(parts[1]):
-        upward = all(sign in ("<", "\\le") for sign in signs)
-        if not upward and not all(sign in (">", "\\ge") for sign in signs):
-            return None
-        name = parts[1]
-        low, high = (parts[0], parts[2]) if upward else (parts[2], parts[0])
-        low_sign, high_sign = signs if upward else signs[::-1]
-        left = "(" if low_sign in "<>" else "["
-        right = ")" if high_sign in "<>" else "]"
-    else:
+    at = 0 if len(parts) == 2 and _names(parts[0]) else 1  # the name's place
+    if len(parts) > 3 or not _names(parts[at]):
         return None
-    items = (_read(low), _read(high))
-    return Value("tuple", f"{left}{low}, {high}{right}", items, left + right, _names(name))
+    if set(signs) <= {">", "\\ge"}:
+        at = len(parts) - 1 - at
+        parts, signs = parts[::-1], ["<" if sign == ">" else "\\le" for sign in reversed(signs)]
+    if not set(signs) <= {"<", "\\le"}:
+        return None
+    if len(parts) == 2:
+        parts, signs = (["-\\infty", *parts], ["<", *signs]) if at == 0 else ([*parts, "\\infty"], [*signs, "<"])
+    (low, name, high), (left, right) = parts, ("(" if signs[0] == "<" else "[", ")" if signs[1] == "<" else "]")
+    return Value("tuple", f"{left}{low}, {high}{right}", (_read(low), _read(high)), left + right, _names(name))
 
 
 def _relations(text: str) -> Value | None:
     """Equations, memberships and inequalities; None where the text has none."""
-    parts = _split(text, _RELATION)
-    if len(parts) == 1:
+    parts, signs = _cut(text, _RELATION)
+    if not signs:
         return None
-    signs: list[str] = []
-    rest = text
-    for part in parts[:-1]:  # the separators, in order
-        rest = rest[rest.index(part) + len(part) :]
-        match = _RELATION.match(rest)
-        if match is None:
-            return None
-        signs.append(match.group(1))
-        rest = rest[match.end() :]
     if not all(parts):
         raise Unreadable(f"one side of {text!r} is empty")
     if signs[0] in ("=", "\\in") and _names(parts[0]):
         if set(signs[1:]) <= {"="}:  # x = 3 + 4 = 7
-            value = _read(parts[-1])
-            return Value(value.shape, value.text, value.items, value.brackets, _names(parts[0]))
+            return replace(_read(parts[-1]), name=_names(parts[0]))
         return None
     if set(signs) == {"="}:
-        if len(parts) == 2 and not _names(parts[1]) and not number(parts[1]) and re.search(r"[a-zA-Z]", text):
-            return Value("equation", text, (Value("leaf", parts[0]), Value("leaf", parts[1])))
-        if len(parts) == 2 and _VARIABLE.search(re.sub(r"\\[a-zA-Z]+", " ", parts[0])):
+        formula = not (_names(parts[1]) or number(parts[1])) and re.search(r"[a-zA-Z]", text)
+        if len(parts) == 2 and (formula or _VARIABLE.search(re.sub(r"\\[a-zA-Z]+", " ", parts[0]))):
             return Value("equation", text, (Value("leaf", parts[0]), Value("leaf", parts[1])))
         return _read(parts[-1])  # 3 + 4 = 7
     if "=" in signs or "\\in" in signs:
@@ -205,20 +185,20 @@ def _read(text: str) -> Value:
         text = "(-\\infty, \\infty)"
     if number(text):
         return Value("leaf", text)
-    parts = _split(text, _APPROXIMATELY)
-    if len(parts) > 1:
+    parts, approximately = _cut(text, _APPROXIMATELY)
+    if approximately:
         exact = next((part for part in parts if part and not _names(part.removesuffix("=").strip())), None)
         if exact is None:
             raise Unreadable(f"no value in {text!r}")
         return _read(exact)
-    parts = [part for part in _split(text, _SEPARATOR) if part]
+    parts = _split(text, _SEPARATOR)
     if len(parts) > MOST_VALUES:
         raise Unreadable(f"{len(parts)} values; at most {MOST_VALUES} are read")
     if len(parts) > 1:
         items = [_read(part) for part in parts]
         name = next((item.name for item in items if item.name), "")
         if name and items[0].name and all(item.name in ("", name) for item in items):  # n = 2, 3, 4
-            items = [Value(i.shape, i.text, i.items, i.brackets, name) for i in items]
+            items = [replace(item, name=name) for item in items]
         return Value("list", text, _flat(items))
     if relation := _relations(text):
         return relation
@@ -231,18 +211,15 @@ def _read(text: str) -> Value:
         opening, inside, closing = wrapped
         if opening == "\\{" and ("|" in inside or "\\mid" in inside or ":" in inside):
             return Value("leaf", text)  # a set by its rule
-        inner = [part for part in _split(inside, re.compile(r"\s*[,;]\s*")) if part]
+        inner = _split(inside, re.compile(r"\s*[,;]\s*"))
         if opening in ("\\{", "{"):
-            if not inner:
-                return Value("set", text)
             return Value("set", text, _flat(_read(part) for part in inner))
         if len(inner) > 1:
-            if opening == "\\langle":
-                opening, closing = "(", ")"
-            return Value("tuple", text, tuple(_read(part) for part in inner), opening[0] + closing[0])
+            brackets = "()" if opening == "\\langle" else opening + closing
+            return Value("tuple", text, tuple(_read(part) for part in inner), brackets)
         if opening == "(" and closing == ")":
             return _read(inside)
-    if text.count("\\pm") == 1 and not _split(text, re.compile(r"\\pm"))[0].endswith("{"):
+    if text.count("\\pm") == 1 and not _cut(text, re.compile(r"\\pm"))[0][0].endswith("{"):
         head, tail = text.split("\\pm")
         return Value("list", text, tuple(_read(f"{head} {sign} {tail}".strip(" +")) for sign in "+-"))
     if len(text) > LONGEST_EXPRESSION:

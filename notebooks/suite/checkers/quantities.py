@@ -26,33 +26,12 @@ LARGEST_EXPONENT = 2000  # of ten in scientific notation; beyond it the symbolic
 
 VULGAR = {c: unicodedata.normalize("NFKC", c).replace("\u2044", "/") for c in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-UNICODE = str.maketrans(
-    {
-        **dict.fromkeys("−–‐‑‒﹣－", "-"),
-        **dict.fromkeys("‘’ʼ`´", "'"),
-        **dict.fromkeys("“”„", '"'),
-        "×": "\\times ",
-        "·": "\\cdot ",
-        "⋅": "\\cdot ",
-        "÷": "/",
-        "⁄": "/",
-        "∕": "/",
-        "π": "\\pi ",
-        "∞": "\\infty ",
-        "√": "\\sqrt ",
-        "≤": "\\le ",
-        "≥": "\\ge ",
-        "≠": "\\ne ",
-        "≈": "\\approx ",
-        "±": "\\pm ",
-        "∪": "\\cup ",
-        "∩": "\\cap ",
-        "∈": "\\in ",
-        "∅": "\\emptyset ",
-        "°": "^\\circ ",
-        "θ": "\\theta ",
-    }
-)
+UNICODE = str.maketrans({
+    **dict.fromkeys("−–‐‑‒﹣－", "-"), **dict.fromkeys("‘’ʼ`´", "'"), **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("÷⁄∕", "/"), **dict.fromkeys("·⋅", "\\cdot "), "×": "\\times ", "π": "\\pi ", "∞": "\\infty ",
+    "√": "\\sqrt ", "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "≈": "\\approx ", "±": "\\pm ", "∪": "\\cup ",
+    "∩": "\\cap ", "∈": "\\in ", "∅": "\\emptyset ", "°": "^\\circ ", "θ": "\\theta ",
+})  # fmt: skip
 
 
 def plain_unicode(text: str) -> str:
@@ -142,11 +121,8 @@ _SCIENTIFIC = re.compile(
 )
 _POWER_OF_TEN = re.compile(r"([+-]?)\s*10\s*(?:\^|\*\*)\s*[{(]?\s*([+-]?\s*\d+)\s*[})]?")
 _FRACTION = re.compile(rf"({_DECIMAL})\s*/\s*({_DECIMAL})")
-_FRAC = re.compile(r"([+-]?)\s*\\frac\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))")
-_MIXED = re.compile(
-    r"([+-]?)\s*(\d+)(?:\s+|\s*\\frac\s*|\s+and\s+|-)"
-    r"(?:(\d+)\s*/\s*(\d+)|\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}|(\d)\s*(\d)|(\d)\s*\{\s*(\d+)\s*\}|\{\s*(\d+)\s*\}\s*(\d))"
-)
+_FRAC = re.compile(r"\s*\\frac\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))$")
+_MIXED = re.compile(r"([+-]?)\s*(\d+)(?:\s+|\s+and\s+|-)(\d+)\s*/\s*(\d+)")
 
 
 def _fraction(numerator: str, denominator: str) -> Fraction | None:
@@ -171,6 +147,8 @@ def number(text: str) -> Number | None:
         return None
     if _PLAIN.fullmatch(text):  # the common case
         return _decimal(text)
+    text = _FRAC.sub(lambda m: f" {m[1] or m[2]}/{m[3] or m[4]}", text).strip()
+    text = re.sub(r"^([+-])\s+", r"\1", text)
     if _GROUPED.search(text):
         text = _GROUPED.sub(lambda m: re.sub(r"[, ]", "", m.group()), text)
         if _PLAIN.fullmatch(text):
@@ -178,26 +156,19 @@ def number(text: str) -> Number | None:
     if match := _FRACTION.fullmatch(text):
         value = _fraction(*match.groups())
         return None if value is None else Number(value)
-    if match := _FRAC.fullmatch(text):
-        sign, top, top_digit, bottom, bottom_digit = match.groups()
-        value = _fraction(top or top_digit, bottom or bottom_digit)
-        return None if value is None else Number(-value if sign == "-" else value)
     if match := _MIXED.fullmatch(text):
-        sign, whole, *parts = match.groups()
-        top, bottom = (int(part) for part in parts if part)
-        if ("frac" not in text and "/" not in text) or top >= bottom:
+        sign, whole, top, bottom = match.groups()
+        if int(top) >= int(bottom):
             return None
-        value = int(whole) + Fraction(top, bottom)
+        value = int(whole) + Fraction(int(top), int(bottom))
         return Number(-value if sign == "-" else value)
     if match := _SCIENTIFIC.fullmatch(text):
         exponent = int(match.group(2).replace(" ", ""))
         return None if abs(exponent) > LARGEST_EXPONENT else _decimal(match.group(1), exponent)
     if match := _POWER_OF_TEN.fullmatch(text):
         exponent = int(match.group(2).replace(" ", ""))
-        if abs(exponent) > LARGEST_EXPONENT:
-            return None
-        value = Fraction(10) ** exponent
-        return Number(-value if match.group(1) == "-" else value)
+        value = Fraction(10) ** (exponent if abs(exponent) <= LARGEST_EXPONENT else 0)
+        return Number(-value if match.group(1) == "-" else value) if abs(exponent) <= LARGEST_EXPONENT else None
     if match := _REPEATING.fullmatch(text):
         sign, whole, head, tail = match.groups()
         period = Fraction(int(tail), (10 ** len(tail) - 1) * 10 ** len(head))
