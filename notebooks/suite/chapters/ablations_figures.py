@@ -10,7 +10,7 @@ from suite.results import style
 
 
 def draw_losses(losses: pd.DataFrame) -> Figure:
-    """One panel a part, one row a variant: loss with its interval, the paper's a diamond; `losses` of `scores.leads`."""
+    """One panel a part, one row a variant: loss with its interval, the paper's a diamond; `losses` of `ablations`."""
     parts, variants = (losses[name].unique() for name in ("part", "system"))
     size = (2.2 + 2.0 * len(parts), 1.5 + 0.42 * len(variants))
     fig, axes = plt.subplots(1, len(parts), figsize=size, sharey=True, squeeze=False)

@@ -3,15 +3,19 @@
 A method's use is measured from its own calls: all of them, also those whose text is dropped. Dollars are tokens times
 a price list, dollars a token (L, 2) for input and output. Seconds follow a model, since nobody published any:
 
-    call      first_token + tokens out / speed of the agent
-    question  sum over the calls, and `decision` for each choice of a coordinator     -> `seconds`
-    the same, calls that wait for no other call made at once                          -> `seconds_at_once`
+    call       first_token + tokens out / speed of the agent
+    `seconds`  sum over the calls, and `decision` for each choice of a coordinator
+    `at once`  the same, calls that wait for no other call made at once
 
 A call waits for the calls before it unless its prompt was sent before: a prompt that repeats holds nothing of what
 came in between, so the two could have gone out together. A coordinator's calls each wait for the one before.
 
 The coordinator is played on the compiled world, whose `Plays` keep no tokens of single calls: its seconds take every
 call at the published average of its agent and family, which leaves the mean over many rollouts as it is.
+
+A method that writes more should be held against what the same tokens buy elsewhere. A *ladder* is one agent with
+growing effort (a majority of many answers, or a longer reflection); between two steps a coin decides how much effort a
+question gets, so that any mean number of tokens can be met.
 """
 
 from __future__ import annotations
@@ -19,29 +23,32 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from suite.baselines import BASELINES, make_baseline
-from suite.chapters.in_distribution import BENCHMARKS, TRINITY, System
+from suite.baselines.base import ask_once, play, schedule
+from suite.baselines.single import REFLECTION
+from suite.chapters.in_distribution import TRINITY, evaluations, mean_amounts
 from suite.experiments import REPLICATES
-from suite.published import IN_DISTRIBUTION, published
-from suite.stats.intervals import by_family, mean_interval
+from suite.published import BENCHMARKS, IN_DISTRIBUTION, published
+from suite.stats.intervals import by_family
+from suite.stats.rollouts import cube, rollouts_table
+from suite.stats.scores import score
 from suite.worlds.simulated import SimulatedWorld
+from trinity_core.rollout import Job
 from trinity_core.training.task import FRESH, Task
+from trinity_core.types import Question, Rollout, Turn
 from trinity_core.world import STOPS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trinity_core.types import Question, Rollout
 
 
 @dataclass(frozen=True)
-class Latency:
-    """Assumed: seconds to a call's first token, tokens a second of each agent (L,), seconds of a routing decision."""
+class Meter:
+    """How use is counted: price lists by name, each (L, 2) dollars a token; and, assumed, seconds to a call's first
+    token, tokens a second of each agent (L,), seconds of a routing decision."""
 
+    prices: Mapping[str, np.ndarray]
     first_token: float
     speed: np.ndarray
     decision: float
@@ -53,39 +60,29 @@ class Latency:
                 "least 0 and speeds above 0"
             )
 
+    def table(self, rollouts: Sequence[Rollout]) -> pd.DataFrame:
+        """`rollouts_table` with "$ LIST" for each price list, `seconds` and `at once`."""
+        calls = [[turn for turn in rollout.turns if turn.prompt] for rollout in rollouts]
+        used = {
+            f"$ {name}": [
+                sum(t.message.tokens_in * p[t.agent, 0] + t.message.tokens_out * p[t.agent, 1] for t in row)
+                for row in calls
+            ]
+            for name, p in self.prices.items()
+        }
+        used["seconds"], used["at once"] = zip(*map(self._seconds, calls), strict=True)
+        return rollouts_table(rollouts).assign(**used)
 
-@dataclass(frozen=True)
-class Meter:
-    """How use is counted: price lists by name, each (L, 2) dollars a token, and the model of time."""
-
-    prices: Mapping[str, np.ndarray]
-    latency: Latency
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a method used, each array (seeds, n_questions, R); `dollars` by price list; see the module for seconds."""
-
-    reward: np.ndarray
-    calls: np.ndarray
-    tokens_in: np.ndarray
-    tokens_out: np.ndarray
-    dollars: Mapping[str, np.ndarray]
-    seconds: np.ndarray
-    seconds_at_once: np.ndarray
-
-
-@dataclass(frozen=True)
-class Bill:
-    """What a training used, once: rollouts, calls, tokens in and out together, dollars by the pool's own prices."""
-
-    rollouts: float
-    calls: float
-    tokens: float
-    dollars: float
-
-
-# --- prices -----------------------------------------------------------------------------------------------------------
+    def _seconds(self, calls: Sequence[Turn]) -> tuple[float, float]:
+        """Of a rollout's calls one after another, and with those at once that wait for no other."""
+        total, sent, ends = 0.0, {}, []
+        for turn in calls:
+            prompt = tuple(message["content"] for message in turn.prompt)
+            start = sent.setdefault(prompt, max(ends, default=0.0))
+            own = self.first_token + turn.message.tokens_out / self.speed[turn.agent]
+            total += own
+            ends.append(start + own)
+        return total, max(ends, default=0.0)
 
 
 def own_prices(pool: Any) -> np.ndarray:
@@ -102,73 +99,23 @@ def listed_prices(live: Any) -> np.ndarray:
     return np.array([(np.nan, np.nan) if price is None else price for price in found], dtype=np.float64)
 
 
-# --- use of a method --------------------------------------------------------------------------------------------------
-
-
-def of_rollouts(rollouts: Sequence[Rollout], seeds: int, replicates: int, meter: Meter) -> Usage:
-    """Use of rollouts that come seed by seed, in each replicate by replicate, in each question by question."""
-    n = len(rollouts) // (seeds * replicates)
-    if n * seeds * replicates != len(rollouts) or not n:
-        raise ValueError(f"{len(rollouts)} rollouts are not {seeds} seeds x {replicates} replicates of some questions")
-
-    def table(values: list[float]) -> np.ndarray:
-        return np.array(values, dtype=np.float64).reshape(seeds, replicates, n).transpose(0, 2, 1)
-
-    calls = [[turn for turn in rollout.turns if turn.prompt] for rollout in rollouts]
-    messages = [[(turn.agent, turn.message) for turn in row] for row in calls]
-    times = [_seconds(row, meter.latency) for row in calls]
-    dollars = {
-        name: table([sum(m.tokens_in * p[a, 0] + m.tokens_out * p[a, 1] for a, m in row) for row in messages])
-        for name, p in meter.prices.items()
-    }
-    return Usage(
-        table([np.nan if r.reward is None else r.reward for r in rollouts]),
-        table([len(row) for row in calls]),
-        table([sum(m.tokens_in for _, m in row) for row in messages]),
-        table([sum(m.tokens_out for _, m in row) for row in messages]),
-        dollars,
-        table([one for one, _ in times]),
-        table([other for _, other in times]),
-    )
-
-
-def _seconds(calls: Sequence[Any], latency: Latency) -> tuple[float, float]:
-    """Seconds of a rollout's calls one after another, and with those at once that wait for no other."""
-    total, sent, ends = 0.0, {}, []
-    for turn in calls:
-        prompt = tuple(message["content"] for message in turn.prompt)
-        start = sent.setdefault(prompt, max(ends, default=0.0))
-        own = latency.first_token + turn.message.tokens_out / latency.speed[turn.agent]
-        total += own
-        ends.append(start + own)
-    return total, max(ends, default=0.0)
-
-
-def of_coordinator(task: Task, thetas: Sequence[np.ndarray], world: SimulatedWorld, meter: Meter) -> Usage:
-    """Use of a task's trained `thetas`, one a seed, on every question of `world`: the standard evaluation."""
-    worlds = {name: _repriced(world, prices) for name, prices in meter.prices.items()}
-    played = {name: [task.judge(theta, REPLICATES, w) for theta in thetas] for name, w in worlds.items()}
-    seeds = next(iter(played.values()))
-    speed, latency = np.asarray(meter.latency.speed, float), meter.latency
+def of_coordinator(task: Task, thetas: Sequence[np.ndarray], world: SimulatedWorld, meter: Meter) -> pd.DataFrame:
+    """`Meter.table` of a task's trained `thetas`, one a seed, on every question of `world`: the standard evaluation."""
+    played = {None: [task.judge(theta, REPLICATES, world) for theta in thetas]}
+    played |= {name: [task.judge(theta, REPLICATES, _repriced(world, p)) for theta in thetas] for name, p in meter.prices.items()}
     mean = np.array([[world.pool.mean_tokens(a, q.family) for q in world.questions] for a in range(world.n_agents)])
-
-    def table(rows: Sequence[np.ndarray]) -> np.ndarray:
-        return np.array(rows, np.float64).reshape(len(thetas), len(world.questions), REPLICATES)
-
-    calls, seconds = [], []
-    for plays in seeds:
+    seconds = []
+    for plays in played[None]:
         acted = plays.agents >= 0
         called = acted.copy()
         early = np.nonzero(plays.stop == STOPS.index("verifier before answer"))  # the turn that ends these calls nobody
         called[(*early, plays.turns[early] - 1)] = False
         agents = np.maximum(plays.agents, 0)
-        own = latency.first_token + mean[agents, plays.questions[..., None]] / speed[agents]
-        calls.append(called.sum(axis=-1))
-        seconds.append((own * called).sum(axis=-1) + latency.decision * acted.sum(axis=-1))
-    amounts = [[getattr(plays, name) for plays in seeds] for name in ("reward", "tokens_in", "tokens_out")]
-    reward, tokens_in, tokens_out = map(table, amounts)
-    dollars = {name: table([plays.cost for plays in rows]) for name, rows in played.items()}
-    return Usage(reward, table(calls), tokens_in, tokens_out, dollars, table(seconds), table(seconds))
+        own = meter.first_token + mean[agents, plays.questions[..., None]] / np.asarray(meter.speed)[agents]
+        seconds.append(((own * called).sum(axis=-1) + meter.decision * acted.sum(axis=-1)).ravel())
+    used = {f"$ {name}": np.concatenate([plays.cost.ravel() for plays in played[name]]) for name in meter.prices}
+    used["seconds"] = used["at once"] = np.concatenate(seconds)
+    return evaluations(played[None], world.questions).assign(**used)
 
 
 def _repriced(world: SimulatedWorld, prices: np.ndarray) -> SimulatedWorld:
@@ -178,71 +125,22 @@ def _repriced(world: SimulatedWorld, prices: np.ndarray) -> SimulatedWorld:
     return SimulatedWorld(world.questions, pool, world.encoder, world.settings)
 
 
-def of_system(
-    system: System, world: SimulatedWorld, training: Sequence[Question], *, seeds: int, replicates: int, meter: Meter
-) -> tuple[Usage, Bill | None]:
-    """Use of a baseline as `tables.run_system` fits and runs it, and the mean bill of its trainings (None: it learns
-    nothing)."""
-    settings = {} if system.agent is None else {"agent": system.agent}
-    encoder = world.bank if BASELINES[system.baseline].encoder else None
-    rollouts: list[Rollout] = []
-    learnt: list[Rollout] = []
-    fits = range(1, seeds + 1) if system.repeats == "trained" else (0,)
-    for seed in fits:
-        baseline = make_baseline(system.baseline, encoder=encoder, **settings)
-        baseline.fit(world.pool, training, seed=seed)
-        learnt += baseline.training
-        for replicate in range(FRESH, FRESH + replicates):
-            rollouts += baseline.run(world.pool, world.questions, seed=seed, replicate=replicate)
-    shape = (replicates, 1) if system.repeats == "set" else (len(fits), replicates)
-    return of_rollouts(rollouts, *shape, meter), _bill(learnt, len(fits))
-
-
-def _bill(rollouts: Sequence[Rollout], seeds: int) -> Bill | None:
-    if not rollouts:
-        return None
-    messages = [turn.message for rollout in rollouts for turn in rollout.turns if turn.prompt]
-    tokens = sum(m.tokens_in + m.tokens_out for m in messages)
-    return Bill(*(x / seeds for x in (len(rollouts), len(messages), tokens, sum(m.cost for m in messages))))
-
-
-def bill_of_training(histories: Sequence[pd.DataFrame]) -> Bill:
-    """The mean bill of trainings by rollouts, from their histories (`TrainingResult.history`). A turn is a call."""
-    rows = []
-    for history in histories:
-        rollouts = np.diff(history["evaluations"], prepend=0)
-        calls = float((rollouts * history["turns"]).sum())
-        rows.append((rollouts.sum(), calls, history["tokens"].sum(), history["cost"].sum()))
-    return Bill(*np.mean(rows, axis=0))
-
-
 # --- summaries --------------------------------------------------------------------------------------------------------
 
 
-def family_means(values: np.ndarray, families: Sequence[str]) -> dict[str, float]:
-    """The mean of (seeds, n_questions, R) over each family's questions, in order of appearance, then over families."""
-    names = np.asarray(families)
-    means = {str(f): float(np.nanmean(values[:, names == f])) for f in dict.fromkeys(names.tolist())}
-    return means | {"mean": float(np.mean(list(means.values())))}
-
-
-def overview(use: Mapping[str, Usage], families: Sequence[str]) -> pd.DataFrame:
+def overview(use: Mapping[str, pd.DataFrame], families: Sequence[str]) -> pd.DataFrame:
     """One row a method: score (percent) with interval, then means a question; dollars a 1,000 questions by price list.
 
     Columns method, score, low, high, calls, tokens in, tokens out, "$ LIST" for each list, seconds, at once.
     """
-    import pandas as pd
-
     rows = []
-    for method, u in use.items():
-        score = {
-            name: 100 * x for name, x in zip(("score", "low", "high"), mean_interval(u.reward, families), strict=True)
-        }
-        amounts = {"calls": u.calls, "tokens in": u.tokens_in, "tokens out": u.tokens_out}
-        amounts |= {f"$ {name}": 1000 * values for name, values in u.dollars.items()}
-        amounts |= {"seconds": u.seconds, "at once": u.seconds_at_once}
-        means = {name: family_means(values, families)["mean"] for name, values in amounts.items()}
-        rows.append({"method": method, **score, **means})
+    for method, table in use.items():
+        lists = [name for name in table if name.startswith("$ ")]
+        found = score(cube(table, seed="seed"), families)
+        means = mean_amounts(table, ["calls", "tokens_in", "tokens_out", *lists, "seconds", "at once"])
+        means[lists] *= 1000
+        row = {"method": method, "score": found.value, "low": found.low, "high": found.high, **means}
+        rows.append({name.replace("_", " "): value for name, value in row.items()})
     return pd.DataFrame(rows)
 
 
@@ -263,15 +161,13 @@ PRINTED = {  # setting of Tables 9-12 -> what it is called here; {} stands for t
 }  # fmt: skip
 
 
-def against_printed(use: Mapping[str, Usage], families: Sequence[str]) -> pd.DataFrame:
+def against_printed(use: Mapping[str, pd.DataFrame], families: Sequence[str]) -> pd.DataFrame:
     """Every cell of Tables 9-12 beside ours: setting, method, task, paper, ours, low, high (NaN: nothing is ours)."""
-    import pandas as pd
-
     rows = []
     for setting, names in PRINTED.items():
         for method, cells in printed_tokens(setting).iterrows():
             name = names[method] if isinstance(names, dict) else names and names.format(method)
-            ours = by_family(use[name].tokens_out, families) if name else {}
+            ours = by_family(cube(use[name], "tokens_out", "seed"), families) if name else {}
             for family, task in BENCHMARKS.items():
                 rows.append((setting, method, task, float(cells[task]), *ours.get(family, (np.nan,) * 3)))
     return pd.DataFrame(rows, columns=["setting", "method", "task", "paper", "ours", "low", "high"])
@@ -289,8 +185,6 @@ def printed_tokens(setting: str) -> pd.DataFrame:
 def implied_calls(prices: np.ndarray) -> pd.DataFrame:
     """Per benchmark: TRINITY's printed tokens, the mean single answer of the agents that Figure 15 says it picks, how
     many such answers that makes, and the dollars of those output tokens at `prices` (L, 2) in Figure 15's order."""
-    import pandas as pd
-
     single, spent = printed_tokens("default_4096"), printed_tokens("coordination").loc["TRINITY"]
     shares = published("fig15_agent_selection").set_index("task")
     rows = []
@@ -300,3 +194,66 @@ def implied_calls(prices: np.ndarray) -> pd.DataFrame:
         price = float((written * prices[:, 1]).sum() / written.sum())
         rows.append((task, spent[task], written.sum(), spent[task] / written.sum(), spent[task] * price))
     return pd.DataFrame(rows, columns=["task", "tokens", "one answer", "answers", "dollars"])
+
+
+# --- the same output tokens, spent otherwise --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One agent with growing effort: `reward` and `tokens` (out), both (steps, n_questions, R), a step an effort."""
+
+    efforts: tuple[int, ...]
+    reward: np.ndarray
+    tokens: np.ndarray
+
+    def at(self, tokens: Mapping[str, float], families: Sequence[str]) -> tuple[np.ndarray, dict[str, float]]:
+        """Rewards (1, n_questions, R) at a family's mean output `tokens`, and the mean effort that they pay for.
+
+        Between two steps a coin decides which of them a question gets, its chance such that the tokens agree on
+        average: the reward is that mixture's mean. Below the first or above the last step it is that step's.
+        """
+        names = np.asarray(families)
+        out, paid = np.empty((1, *self.reward.shape[1:])), {}
+        for family in dict.fromkeys(names.tolist()):
+            rows = names == family
+            steps = self.tokens[:, rows].mean(axis=(1, 2))
+            place = float(np.interp(tokens[family], steps, np.arange(len(steps))))
+            low = min(int(place), len(steps) - 2)
+            share = place - low
+            out[0, rows] = (1 - share) * self.reward[low, rows] + share * self.reward[low + 1, rows]
+            paid[family] = float((1 - share) * self.efforts[low] + share * self.efforts[low + 1])
+        return out, paid
+
+
+def majority_ladder(pool: Any, questions: Sequence[Question], agent: int, *, samples: int, replicates: int) -> Ladder:
+    """Majority of 1, 3, 5, ... `samples` answers of one agent; a tie goes to the answer seen first.
+
+    Simulated answers are the same answer where they are the same text (`baselines.committee` asks the checkers).
+    """
+    efforts = tuple(range(1, samples + 1, 2))
+    numbers = [samples * (FRESH + r) + s for r in range(replicates) for s in range(samples)]
+    asked = ask_once(pool, [(agent, question) for question in questions], seed=1, replicates=numbers)
+    shape = (replicates, samples, len(questions))
+    right = np.array([rollout.reward for rollout in asked]).reshape(shape)
+    tokens = np.array([r.turns[0].message.tokens_out for r in asked], float).reshape(shape).cumsum(axis=1)
+    codes: dict[tuple[str, str | None], int] = {}
+    said = np.array([codes.setdefault((r.question.id, r.answer), len(codes)) for r in asked]).reshape(shape)
+    reward = np.empty((len(efforts), len(questions), replicates))
+    for step, effort in enumerate(efforts):
+        votes = (said[:, :effort, None] == said[:, None, :effort]).sum(axis=2)  # (R, effort, n)
+        first = votes.argmax(axis=1)  # of equals the first
+        reward[step] = np.take_along_axis(right, first[:, None], axis=1)[:, 0].T
+    return Ladder(efforts, reward, tokens[:, [e - 1 for e in efforts]].transpose(1, 2, 0))
+
+
+def reflection_ladder(pool: Any, questions: Sequence[Question], agent: int, *, turns: int, replicates: int) -> Ladder:
+    """Answer and reflection in turn, 1, 3, 5, ... `turns` turns at most, ended by the agent's own ACCEPT."""
+    efforts = tuple(range(1, turns + 1, 2))
+    jobs = [Job(question, 0, FRESH + r) for r in range(replicates) for question in questions]
+    reward, tokens = np.empty((2, len(efforts), len(questions), replicates))
+    for step, effort in enumerate(efforts):
+        logits = schedule(len(pool.agents), *((agent, REFLECTION[turn % 2]) for turn in range(effort)))
+        done = rollouts_table(play(pool, jobs, logits[None], seed=1))
+        reward[step], tokens[step] = (done[name].to_numpy(float).reshape(replicates, -1).T for name in ("reward", "tokens_out"))
+    return Ladder(efforts, reward, tokens)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from suite.chapters.cost import Ladder
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from suite.chapters.cost_ladders import Ladder
-    from suite.stats.intervals import Estimate
+from suite.stats.intervals import Estimate
 
 KINDS = {  # what a method is -> colour, marker, name in the legend
     "coordinator": (style.BLACK, "*", "TRINITY"),
@@ -30,7 +27,7 @@ SHORT = {"self-reflection": "reflecting", "majority@5": "majority"}
 
 
 def kind_of(method: str, agents: Sequence[str]) -> str:
-    """Which of `KINDS` a method is, by the names of `tables.systems`."""
+    """Which of `KINDS` a method is, by the names of `in_distribution.systems`."""
     if method == "TRINITY":
         return "coordinator"
     first = method.partition(":")[0]
@@ -42,31 +39,20 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
 
     Columns method, task, paper, ours, low, high.
     """
-    import matplotlib.pyplot as plt
-
-    methods = list(dict.fromkeys(frame["method"]))
+    methods = frame["method"].unique()
     fig, axes = plt.subplots(1, len(tasks), figsize=(11.5, 3.2), sharey=True, sharex=True)
     for ax, task in zip(axes, tasks, strict=True):
-        part = frame[frame["task"] == task].set_index("method").loc[methods]
-        for row, (method, line) in enumerate(part.iterrows()):
-            colour = style.METHOD_COLOURS[method]
-            ax.plot([line["paper"], line["ours"]], [row, row], color=style.GREY, linewidth=0.8, zorder=1)
-            ax.hlines(row, line["low"], line["high"], color=colour, linewidth=4, alpha=0.5)
-            ax.plot(
-                line["ours"], row, "o", color=colour, markeredgecolor=style.BLACK, markeredgewidth=0.6, markersize=8
-            )
-            style.mark_paper(ax, line["paper"], at=row, axis="x", label=None)
-        ax.set_xscale("log")
-        ax.set_title(task)
+        part = frame[frame["task"] == task].rename(columns={"ours": "value"}).set_index("method").loc[methods]
+        for at, (method, row) in enumerate(part.iterrows()):
+            ax.plot([row["paper"], row["value"]], [at, at], color=style.GREY, linewidth=0.8, zorder=1)
+            style.interval(ax, row, at, style.METHOD_COLOURS[method], size=8)
+        ax.set(xscale="log", title=task, xlabel="output tokens (log)")
         ax.grid(axis="y", visible=False)
-        ax.set_xlabel("output tokens (log)")
-    axes[0].set_yticks(range(len(methods)), methods)
-    axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    style.name_rows(axes[0], methods)
     handles = [
         plt.Line2D([], [], marker="o", color=style.GREY, linestyle="none", markersize=8, label="ours, 95 % interval"),
-        plt.Line2D([], [], marker="D", color=style.BLACK, linestyle="none", markerfacecolor="none", markersize=8,
-                   label="printed (Tables 9-12)"),
-    ]  # fmt: skip
+        style.mark_paper(axes[0], np.nan, at=0, axis="x", label="printed (Tables 9-12)"),
+    ]
     fig.legend(handles=handles, loc="outside lower center", ncols=2)
     return fig
 
@@ -77,8 +63,6 @@ def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
     Columns method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool).
     Names stand beside TRINITY and what is on the front; the bar is TRINITY's interval.
     """
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
     for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
         for kind, (colour, marker, text) in KINDS.items():
@@ -89,14 +73,13 @@ def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
                     markersize=15 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
         best = frame[frame[f"front {cost}"]].sort_values(cost)
         ax.step(best[cost], best["score"], where="post", color=style.GREY, linewidth=1.6, zorder=1)
-        ax.set_xscale("log")
+        ax.set(xscale="log", xlabel=name)
         low, high = frame[cost].min(), frame[cost].max()
         ax.set_xlim(low / (high / low) ** 0.5, high * 1.3)  # room for names on the left
         ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if low * 0.9 < t < high * 1.2]
         ax.set_xticks(ticks, [f"{t:,g}" for t in ticks])
         ax.minorticks_off()
         _names(ax, frame[frame[f"front {cost}"] | (frame["kind"] == "coordinator")].sort_values("score"), cost)
-        ax.set_xlabel(name)
     axes[0, 0].set_ylabel("right answers (%)")
     fig.suptitle("Score against cost; the line is the Pareto front", x=0.01, ha="left", fontsize=11, fontweight="bold")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
@@ -130,66 +113,51 @@ def _brief(agent: str) -> str:
 
 
 def draw_equal_tokens(
-    panels: Sequence[str],
     ladders: Mapping[str, tuple[Ladder, Ladder]],
     families: Sequence[str],
     trinity: Mapping[str, tuple[float, Estimate]],
     printed: Mapping[str, Sequence[tuple[float, float]]],
 ) -> Figure:
     """A panel a family: score against output tokens of each agent's majority (line) and reflection (dashed), TRINITY's
-    point with interval, and printed (tokens, percent) as hollow diamonds. `trinity`: family -> (tokens, score)."""
-    import matplotlib.pyplot as plt
-
-    names = np.asarray(families)
-    fig, axes = plt.subplots(1, len(panels), figsize=(11.8, 3.7))
-    for ax, family in zip(axes, panels, strict=True):
-        rows = names == family
+    point with interval, and printed (tokens, percent) as hollow diamonds. `trinity`: family -> (tokens, score in %)."""
+    looks = {"majority of 1, 3, 5, ...": ("-", "s"), "reflection": ((0, (2, 1.5)), "^")}
+    fig, axes = plt.subplots(1, len(trinity), figsize=(11.8, 3.7))
+    for ax, (family, (tokens, score)) in zip(axes, trinity.items(), strict=True):
+        rows = np.asarray(families) == family
         for agent, both in ladders.items():
-            for ladder, dash, marker in zip(both, ("-", (0, (2, 1.5))), ("s", "^"), strict=True):
+            for ladder, (dash, marker) in zip(both, looks.values(), strict=True):
                 x, y = (values[:, rows].mean(axis=(1, 2)) for values in (ladder.tokens, ladder.reward))
                 ax.plot(x, 100 * y, linestyle=dash, marker=marker, markersize=3.5, linewidth=1.4,
                         color=style.AGENT_COLOURS[agent])  # fmt: skip
-        tokens, score = trinity[family]
         ax.axvline(tokens, color=style.GREY, linestyle=":", linewidth=1.2)
-        ax.vlines(tokens, 100 * score.low, 100 * score.high, color=style.BLACK, linewidth=1, alpha=0.6)
-        ax.plot(tokens, 100 * score.value, "*", color=style.BLACK, markersize=14, markeredgecolor="white", zorder=5)
+        ax.vlines(tokens, score.low, score.high, color=style.BLACK, linewidth=1, alpha=0.6)
+        ax.plot(tokens, score.value, "*", color=style.BLACK, markersize=14, markeredgecolor="white", zorder=5)
         for x, y in printed.get(family, ()):
             style.mark_paper(ax, y, at=x, label=None)
-        ax.set_xscale("log")
-        ax.set_title(family)
-        ax.set_xlabel("output tokens (log)")
+        ax.set(xscale="log", title=family, xlabel="output tokens (log)")
     axes[0].set_ylabel("right answers (%)")
     line = plt.Line2D
     handles = [line([], [], color=style.AGENT_COLOURS[agent], label=agent) for agent in ladders]
     handles += [
-        line([], [], color=style.GREY, marker="s", markersize=4, label="majority of 1, 3, 5, ..."),
-        line([], [], color=style.GREY, marker="^", markersize=4, linestyle=(0, (2, 1.5)), label="reflection"),
-        line([], [], color=style.BLACK, marker="*", markersize=12, linestyle="none", label="TRINITY"),
-        line([], [], color=style.BLACK, marker="D", markerfacecolor="none", linestyle="none", label="printed"),
+        line([], [], color=style.GREY, marker=marker, markersize=4, linestyle=dash, label=name)
+        for name, (dash, marker) in looks.items()
     ]
+    handles.append(line([], [], color=style.BLACK, marker="*", markersize=12, linestyle="none", label="TRINITY"))
+    handles.append(style.mark_paper(axes[0], np.nan, at=np.nan, label="printed"))
     fig.legend(handles=handles, loc="outside lower center", ncols=7)
     return fig
 
 
 def draw_differences(frame: pd.DataFrame) -> Figure:
-    """TRINITY minus its rivals at the same output tokens, with intervals; columns rival, family, value, low, high."""
-    import matplotlib.pyplot as plt
-
-    families = list(dict.fromkeys(frame["family"]))
-    rivals = list(dict.fromkeys(frame["rival"]))
-    fig, axes = plt.subplots(1, len(families), figsize=(11.5, 0.42 * len(rivals) + 1.3), sharey=True)
-    for ax, family in zip(axes, families, strict=True):
-        part = frame[frame["family"] == family].set_index("rival").loc[rivals]
-        colours = [
-            style.BLUE if low > 0 else style.VERMILION if high < 0 else style.GREY
-            for low, high in zip(part["low"], part["high"], strict=True)
-        ]
-        ax.hlines(range(len(rivals)), part["low"], part["high"], colors=colours, linewidth=3, alpha=0.6)
-        ax.scatter(part["value"], range(len(rivals)), c=colours, s=40, zorder=3)
+    """TRINITY minus its rivals at the same output tokens, with intervals, a panel a part; `frame` of `scores.leads`."""
+    parts, rivals = frame["part"].unique(), frame["system"].unique()
+    fig, axes = plt.subplots(1, len(parts), figsize=(11.5, 0.42 * len(rivals) + 1.3), sharey=True)
+    for ax, part in zip(axes, parts, strict=True):
+        for at, (_, row) in enumerate(frame[frame["part"] == part].iterrows()):
+            style.interval(ax, row, at, style.side(row))
         ax.axvline(0, color=style.BLACK, linewidth=1)
-        ax.set_title(family)
+        ax.set_title(part)
         ax.grid(axis="y", visible=False)
-    axes[0].set_yticks(range(len(rivals)), rivals)
-    axes[0].set_ylim(len(rivals) - 0.5, -0.5)
+    style.name_rows(axes[0], rivals)
     fig.supxlabel("TRINITY minus the rival at the same output tokens (points; 95 % interval)", fontsize=10)
     return fig

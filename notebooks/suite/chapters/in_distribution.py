@@ -7,40 +7,35 @@ What repeats differs by system (`System.repeats`), and so does what a bootstrap 
     set        one choice is made for the whole test set: each rollout number is a repetition of the whole
     trained    one training a seed (1 to S), each with R rollouts a question
 
-Amounts (calls, tokens, dollars) count every call of a rollout, also those whose text is dropped.
-
-Symbols: S -> seeds or repetitions, n_q -> questions, R -> rollouts a question.
+A system's rollouts are one tidy table (`stats.rollouts`), `seed` telling repetitions apart; amounts (calls, tokens,
+dollars) count every call, also those whose text is dropped. Scores are in the form of `stats.scores`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from suite.baselines import BASELINES, make_baseline
-from suite.published import SUMMARIES, published
-from suite.stats.intervals import DRAWS, Estimate, by_family, mean_interval, paired_difference
+from suite.published import BENCHMARKS, SUMMARIES, published
+from suite.stats import scores
+from suite.stats.intervals import DRAWS
 from suite.stats.rer import relative_error_reduction
-from suite.stats.rollouts import rollouts_table
+from suite.stats.rollouts import AMOUNTS, cube, plays_table, rollouts_table
 from trinity_core.training.task import FRESH
-from trinity_core.world import STOPS, Plays
+from trinity_core.types import Question, Rollout
+from trinity_core.world import Plays
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from trinity_core.types import Question, Rollout
-
-BENCHMARKS = {"math": "math500", "knowledge": "mmlu", "reasoning": "rlpr", "code": "livecodebench"}
 MEAN = "mean"
 A6, BEYOND = "a model a family (A.6)", "TRINITY beyond A.6"  # rows of `error_reduction`
 TRINITY = "TRINITY"
-AMOUNTS = ("calls", "tokens_in", "tokens_out", "cost")
 SINGLE = " (4K)"  # as the summaries' table marks a model that answers alone
-ROWS = {"MoA": "MoA", "RouterDC": "RouterDC", "random agent": "random agent selection"}  # ours -> that table's
+ROWS = {"random agent selection": "random agent"}  # that table's name -> ours
 
 
 @dataclass(frozen=True)
@@ -50,18 +45,6 @@ class System:
     baseline: str
     agent: str | None = None
     repeats: str = "drawn"
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What a system did: `reward` and each of `amounts` (S, n_q, R); NaN for a failed rollout.
-
-    `training`: calls, tokens (in and out) and dollars of one training; empty where nothing is learnt.
-    """
-
-    reward: np.ndarray
-    amounts: Mapping[str, np.ndarray]
-    training: Mapping[str, float] = field(default_factory=dict)
 
 
 def systems(agents: Sequence[str], asked_often: Sequence[str]) -> dict[str, System]:
@@ -85,128 +68,83 @@ def systems(agents: Sequence[str], asked_often: Sequence[str]) -> dict[str, Syst
     return rows | {agent: System("single", agent) for agent in agents}
 
 
-def run_system(system: System, world: Any, training: Sequence[Question], *, seeds: int, replicates: int) -> Scores:
-    """Fits (where it learns, with each seed) and runs a baseline on the world's questions.
+def run_system(
+    system: System,
+    world: Any,
+    training: Sequence[Question],
+    *,
+    seeds: int,
+    replicates: int,
+    table: Callable[[Sequence[Rollout]], pd.DataFrame] = rollouts_table,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Fits (where it learns, with each seed) and runs a baseline on the world's questions: its rollouts as a `table`,
+    and the mean bill of its trainings (empty: it learns nothing).
 
     Texts are read through the world's bank, so nothing depends on freshly encoded bits.
     """
     settings = {} if system.agent is None else {"agent": system.agent}
     encoder = world.bank if BASELINES[system.baseline].encoder else None
-    done: list[Rollout] = []
-    learnt: list[Rollout] = []
+    tables, learnt = [], []
     fits = range(1, seeds + 1) if system.repeats == "trained" else (0,)
     for seed in fits:
         baseline = make_baseline(system.baseline, encoder=encoder, **settings)
         baseline.fit(world.pool, training, seed=seed)
         learnt += baseline.training
         for number in range(FRESH, FRESH + replicates):
-            done += baseline.run(world.pool, world.questions, seed=seed, replicate=number)
-    shape = (len(fits), replicates, len(world.questions))
-    if system.repeats == "set":
-        shape = (replicates, 1, len(world.questions))
-    table = rollouts_table(done)
-    columns = {
-        name: table[name].to_numpy(np.float64).reshape(shape).transpose(0, 2, 1) for name in ("reward", *AMOUNTS)
-    }
-    return Scores(columns.pop("reward"), columns, _training(rollouts_table(learnt), len(fits)) if learnt else {})
+            done = table(baseline.run(world.pool, world.questions, seed=seed, replicate=number))
+            again = {"seed": number, "replicate": 0} if system.repeats == "set" else {"seed": seed, "replicate": number}
+            tables.append(done.assign(**again))
+    paid = rollouts_table(learnt)
+    used = (len(paid), paid["calls"].sum(), (paid["tokens_in"] + paid["tokens_out"]).sum(), paid["cost"].sum())
+    return pd.concat(tables, ignore_index=True), _bill(np.array(used, float) / len(fits)) if learnt else {}
 
 
-def _training(table: pd.DataFrame, trainings: int) -> dict[str, float]:
-    tokens = table["tokens_in"] + table["tokens_out"]
-    sums = {"calls": table["calls"].sum(), "tokens": tokens.sum(), "cost": table["cost"].sum()}
-    return {name: float(value) / trainings for name, value in sums.items()}
+def evaluations(plays: Sequence[Plays], questions: Sequence[Question]) -> pd.DataFrame:
+    """The same table of a coordinator's evaluations, one a seed."""
+    return pd.concat([plays_table(one, questions).assign(seed=seed) for seed, one in enumerate(plays)])
 
 
-def scores_of_plays(plays: Sequence[Plays], questions: int, histories: Sequence[pd.DataFrame] = ()) -> Scores:
-    """Scores of a coordinator's evaluations, one a seed, each of `questions` x R rollouts question by question.
+def bill_of_training(histories: Sequence[pd.DataFrame]) -> dict[str, float]:
+    """The mean bill of trainings by rollouts, from their histories (`TrainingResult.history`). A turn is a call."""
+    rows = []
+    for history in histories:
+        rollouts = np.diff(history["evaluations"], prepend=0)
+        rows.append((rollouts.sum(), (rollouts * history["turns"]).sum(), history["tokens"].sum(), history["cost"].sum()))
+    return _bill(np.mean(rows, axis=0))
 
-    `histories`: of the trainings, for what they used (a turn is a call).
-    """
 
-    def table(read: Callable[[Plays], np.ndarray]) -> np.ndarray:
-        return np.stack([np.asarray(read(one), np.float64).reshape(questions, -1) for one in plays])
-
-    early = STOPS.index("verifier before answer")  # the turn that ends these rollouts asks nobody
-    amounts = {name: table(lambda one, name=name: getattr(one, name)) for name in AMOUNTS[1:]}
-    amounts["calls"] = table(lambda one: one.turns - (one.stop == early))
-    training: dict[str, float] = {}
-    if histories:
-        calls = [(np.diff(h["evaluations"], prepend=0) * h["turns"]).sum() for h in histories]
-        used = {"calls": calls, **{name: [h[name].sum() for h in histories] for name in ("tokens", "cost")}}
-        training = {name: float(np.mean(values)) for name, values in used.items()}
-    return Scores(table(lambda one: one.reward), amounts, training)
+def _bill(used: np.ndarray) -> dict[str, float]:
+    """What one training used: tokens in and out together, dollars by the pool's own prices."""
+    return dict(zip(("rollouts", "calls", "tokens", "dollars"), used.tolist(), strict=True))
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def score_rows(scores: Mapping[str, Scores], families: Sequence[str]) -> pd.DataFrame:
-    """One row a system and part (each family, then `MEAN`): percent with its interval, and the paper's where printed.
-
-    Columns: system, part, value, low, high, paper.
-    """
-    import pandas as pd
-
-    paper, rows = summaries(), []
-    for name, found in scores.items():
-        parts = by_family(found.reward, families) | {MEAN: mean_interval(found.reward, families)}
-        for part, estimate in parts.items():
-            printed = paper[part].get(name, np.nan)
-            rows.append((name, part, *(100 * x for x in estimate), printed))
-    return pd.DataFrame(rows, columns=["system", "part", "value", "low", "high", "paper"])
+def mean_amounts(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """Means of `columns` a question, families weighing alike."""
+    return table.groupby("family", sort=False)[list(columns)].mean().mean()
 
 
-def leads(scores: Mapping[str, Scores], families: Sequence[str]) -> pd.DataFrame:
+def score_rows(rewards: Mapping[str, np.ndarray], families: Sequence[str]) -> pd.DataFrame:
+    """`scores.scores` of all systems, each family, then `MEAN`; beside the summaries' table."""
+    rows = scores.scores(rewards, families, paper=summaries().round(2).rename(columns={MEAN: scores.AVERAGE}))
+    return rows.replace({"part": {scores.AVERAGE: MEAN}})
+
+
+def leads(rewards: Mapping[str, np.ndarray], families: Sequence[str]) -> pd.DataFrame:
     """TRINITY minus every other system in points, as `score_rows`; paired by question."""
-    import pandas as pd
-
-    paper, names, rows = summaries(), np.asarray(families), []
-    ours = scores[TRINITY].reward
-    for name, other in scores.items():
-        if name == TRINITY:
-            continue
-        for part in (*dict.fromkeys(families), MEAN):
-            mine = np.flatnonzero((names == part) | (part == MEAN))
-            gap = paired_difference(ours[:, mine], other.reward[:, mine], names[mine].tolist())
-            printed = paper.loc[TRINITY, part] - paper[part].get(name, np.nan)
-            rows.append((name, part, *(100 * x for x in gap), printed))
-    return pd.DataFrame(rows, columns=["system", "part", "value", "low", "high", "paper"])
+    paper = summaries().rename(columns={MEAN: scores.AVERAGE})
+    pairs = {name: (rewards[TRINITY], other) for name, other in rewards.items() if name != TRINITY}
+    rows = scores.leads(pairs, families, paper=(paper.loc[TRINITY] - paper).round(2))
+    return rows.replace({"part": {scores.AVERAGE: MEAN}})
 
 
-def cost_rows(scores: Mapping[str, Scores], families: Sequence[str]) -> pd.DataFrame:
-    """A row a system: calls, tokens in and out and US cents a question (families weigh alike), and of its training."""
-    import pandas as pd
-
-    names = np.asarray(families)
-    rows = []
-    for name, found in scores.items():
-        means = {
-            key: float(np.mean([np.nanmean(values[:, names == f]) for f in dict.fromkeys(families)]))
-            for key, values in found.amounts.items()
-        }
-        rows.append(
-            {"system": name, "calls": means["calls"]}
-            | {"tokens in": means["tokens_in"], "tokens out": means["tokens_out"], "cents": 100 * means["cost"]}
-            | {f"training {key}": found.training.get(key, np.nan) for key in ("calls", "cost")}
-        )
-    return pd.DataFrame(rows).set_index("system")
-
-
-def wide(rows: pd.DataFrame) -> pd.DataFrame:
-    """`score_rows` or `leads` with a row a system: its value by part, then the mean's interval."""
-    table = rows.pivot(index="system", columns="part", values="value")
-    table = table.loc[rows["system"].unique(), rows["part"].unique()]
-    ends = rows[rows["part"] == MEAN].set_index("system")
-    return table.assign(low=ends["low"], high=ends["high"]).rename_axis(columns=None)
-
-
-def numbers(row: Any) -> dict[str, Any]:
-    """What `Results.claim` is told of a row with value, low, high and paper: percent or points, two decimals."""
-    return {
-        "paper": None if np.isnan(row.paper) else round(float(row.paper), 2),
-        "ours": round(row.value, 2) + 0.0,  # never a negative zero
-        "interval": (round(row.low, 2) + 0.0, round(row.high, 2) + 0.0),
-    }
+def cost_rows(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row a system: calls, tokens in and out and US cents a question."""
+    rows = pd.DataFrame({name: mean_amounts(table, ("calls", *AMOUNTS)) for name, table in tables.items()}).T
+    rows["cost"] *= 100
+    return rows.set_axis(["calls", "tokens in", "tokens out", "cents"], axis=1).rename_axis("system")
 
 
 def slug(*parts: str) -> str:
@@ -219,40 +157,39 @@ def slug(*parts: str) -> str:
 
 def summaries() -> pd.DataFrame:
     """The summaries' table of Figure 3 in percent: systems by our names, families and `MEAN` (NaN where a cell is)."""
-    table = 100 * published("fig3_in_distribution").set_index("method")[list(BENCHMARKS.values())]
-    ours = {theirs: mine for mine, theirs in ROWS.items()}
-    table = table.rename(index=lambda name: ours.get(name, name.removesuffix(SINGLE)))
-    return _means(table)
+    table = published("fig3_in_distribution").set_index("method").rename(index=lambda n: ROWS.get(n, n.removesuffix(SINGLE)))
+    return _means(100 * table)
 
 
 def ablations() -> pd.DataFrame:
     """Table 2's TRINITY and fixed agents in the same form."""
-    table = published("table2_ablations").set_index("variant")[list(BENCHMARKS.values())]
+    table = published("table2_ablations").set_index("variant")
     kept = table[table.index.str.endswith(" only") | (table.index == TRINITY)]
     return _means(kept.rename(index=lambda name: name.removesuffix(" only")))
 
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:
-    table = table.rename(columns={column: family for family, column in BENCHMARKS.items()})
+    table = table[list(BENCHMARKS.values())].set_axis(list(BENCHMARKS), axis=1)
     return table.assign(**{MEAN: table.mean(axis=1, skipna=False)})
 
 
-def side_by_side(rows: pd.DataFrame) -> pd.DataFrame:
-    """The two published tables and ours, which they both have a row for: columns system, table, families, `MEAN`."""
-    import pandas as pd
-
-    first, second, ours = summaries(), ablations(), wide(rows)
-    found = []
-    for name in second.index:
-        for label, table in ((SUMMARIES, first), ("Table 2", second), ("ours", ours)):
-            found.append({"system": name, "table": label, **table.loc[name, [*BENCHMARKS, MEAN]].to_dict()})
-    return pd.DataFrame(found)
+def side_by_side(ours: pd.DataFrame) -> pd.DataFrame:
+    """The two published tables and ours (wide), which they both have a row for: columns system, table, families, `MEAN`."""
+    tables = {SUMMARIES: summaries(), "Table 2": ablations(), "ours": ours}
+    parts = [*BENCHMARKS, MEAN]
+    return pd.DataFrame(
+        [
+            {"system": name, "table": label, **table.loc[name, parts]}
+            for name in ablations().index
+            for label, table in tables.items()
+        ]
+    )
 
 
 # --- relative error reduction -----------------------------------------------------------------------------------------
 
 
-def error_reduction(scores: Mapping[str, Scores], agents: Sequence[str], families: Sequence[str]) -> pd.DataFrame:
+def error_reduction(rewards: Mapping[str, np.ndarray], agents: Sequence[str], families: Sequence[str]) -> pd.DataFrame:
     """A.6's ratio for TRINITY against the best of `agents` alone, by family and on the mean, with bootstrap intervals.
 
     One row a part: the percentage of the best single model's errors that TRINITY removes (value, low, high); for the
@@ -261,42 +198,37 @@ def error_reduction(scores: Mapping[str, Scores], agents: Sequence[str], familie
     bootstrap draws questions and seeds, not other agents. Draws in which there is no error have no ratio and are left
     out.
     """
-    import pandas as pd
-
     names, families = np.asarray(families), list(dict.fromkeys(families))
-    ours = np.nanmean(scores[TRINITY].reward, axis=2)
-    singles = np.concatenate([np.nanmean(scores[agent].reward, axis=2) for agent in agents])
+    ours = np.nanmean(rewards[TRINITY], axis=2)
+    singles = np.concatenate([np.nanmean(rewards[agent], axis=2) for agent in agents])
     generator = np.random.default_rng(0)
-    share = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), DRAWS).astype(float)
-    seeds = generator.multinomial(len(ours), np.full(len(ours), 1 / len(ours)), DRAWS) / len(ours)
-    share, seeds = np.vstack([np.ones(len(names)), share]), np.vstack([np.full(len(ours), 1 / len(ours)), seeds])
-    reached, alone = [], []  # row 0 is the questions as they are; the others are drawn
+    # Row 0 of all that follows is the questions and seeds as they are; the others are drawn.
+    share, seeds = (
+        np.vstack([np.ones(size), generator.multinomial(size, np.full(size, 1 / size), DRAWS)])
+        for size in (len(names), len(ours))
+    )
+    reached, alone = [], []
     for family in families:
         weights = share[:, names == family]
         total = weights.sum(axis=1)
-        reached.append(np.einsum("bs,sq,bq->b", seeds, ours[:, names == family], weights) / total)
+        reached.append(np.einsum("bs,sq,bq->b", seeds / len(ours), ours[:, names == family], weights) / total)
         alone.append(weights @ singles[:, names == family].T / total[:, None])
     reached, alone = np.array(reached), np.array(alone)  # (families, draws), (families, draws, L)
     chosen = [table[:, table[0].argmax()] for table in alone]  # of each family: (draws,)
-    parts = {family: (reached[place], chosen[place]) for place, family in enumerate(families)}
-    together = alone.mean(axis=0)
-    best = together[:, together[0].argmax()]
-    mean, ideal = reached.mean(axis=0), np.mean(chosen, axis=0)
-    parts |= {MEAN: (mean, best), A6: (ideal, best), BEYOND: (mean - ideal + best, best)}
     paper = summaries()
     cells = paper.loc[[name for name in agents if name in paper.index]]
-    printed = {part: (paper.loc[TRINITY, part], cells[part].max()) for part in (*families, MEAN)}
-    printed[A6] = (cells[families].max().mean(), cells[MEAN].max())
-    printed[BEYOND] = (paper.loc[TRINITY, MEAN] - printed[A6][0] + cells[MEAN].max(), cells[MEAN].max())
+    theirs = {part: (paper.loc[TRINITY, part], cells[part].max()) for part in (*families, MEAN)}
+    together = alone.mean(axis=0)
+    best, mean, ideal = together[:, together[0].argmax()], reached.mean(axis=0), np.mean(chosen, axis=0)
+    parts = dict(zip(families, zip(reached, chosen, strict=True), strict=True))
+    parts |= {MEAN: (mean, best), A6: (ideal, best), BEYOND: (mean - ideal + best, best)}
+    offered = cells[families].max().mean()
+    theirs |= {A6: (offered, theirs[MEAN][1]), BEYOND: (theirs[MEAN][0] - offered + theirs[MEAN][1], theirs[MEAN][1])}
     rows = []
     for part, (value, against) in parts.items():
-        theirs = relative_error_reduction(*(x / 100 for x in printed[part]))
-        rows.append((part, *(100 * x for x in (*_ratio(value, against), theirs))))
+        ratios = np.where(against < 1, (value - against) / np.where(against < 1, 1 - against, 1.0), np.nan)
+        ends = np.nanquantile(ratios[1:], (0.025, 0.975)) if np.isfinite(ratios[1:]).any() else (np.nan, np.nan)
+        printed = relative_error_reduction(*(x / 100 for x in theirs[part]))
+        ours_here = (ratios[0], min(ends[0], ratios[0]), max(ends[1], ratios[0]))
+        rows.append((part, *(100 * x for x in (*ours_here, printed))))
     return pd.DataFrame(rows, columns=["part", "value", "low", "high", "paper"])
-
-
-def _ratio(reached: np.ndarray, best: np.ndarray) -> Estimate:
-    """The ratio of the first entry and the interval from the others; NaN where the first has no error to reduce."""
-    values = np.where(best < 1, (reached - best) / np.where(best < 1, 1 - best, 1.0), np.nan)
-    low, high = np.nanquantile(values[1:], (0.025, 0.975)) if np.isfinite(values[1:]).any() else (np.nan, np.nan)
-    return Estimate(*(float(x) for x in (values[0], min(low, values[0]), max(high, values[0]))))

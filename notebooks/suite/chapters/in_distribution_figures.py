@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 TRINITY, BOUND = "TRINITY", "per-question best"
 BAND = "#E4E4E4"
@@ -34,28 +32,21 @@ def colour_of(system: str) -> str:
 def draw_systems(rows: pd.DataFrame, cost: pd.DataFrame, groups: Iterable[Sequence[str]]) -> Figure:
     """A panel a family and the mean; a row a system with its interval, a hollow diamond where the paper prints a score.
 
-    `rows` as of `tables.score_rows`, `cost` as of `tables.cost_rows`; `groups` of systems stand apart, from top to
-    bottom. The grey band is TRINITY's interval. Output tokens and cents a question stand at the right.
+    `rows` as of `score_rows`, `cost` as of `cost_rows`; `groups` of systems stand apart, from top to bottom. The grey
+    band is TRINITY's interval. Output tokens and cents a question stand at the right.
     """
-    import matplotlib.pyplot as plt
-
-    parts = list(dict.fromkeys(rows["part"]))
-    places = _places(groups)
+    parts, places = rows["part"].unique(), {}
+    for number, group in enumerate(groups):
+        places |= {system: len(places) + place + 0.6 * number for place, system in enumerate(group)}
     extent, widths = (13.2, 0.26 * (max(places.values()) + 4)), [1.0] * (len(parts) - 1) + [1.4]
     fig, axes = plt.subplots(1, len(parts), figsize=extent, sharey=True, width_ratios=widths)
     for ax, part in zip(axes, parts, strict=True):
         own = rows[rows["part"] == part].set_index("system").loc[list(places)]
         ax.axvspan(*own.loc[TRINITY, ["low", "high"]], color=BAND, linewidth=0, zorder=0)
-        for name, line in own.iterrows():
-            colour, here = colour_of(name), places[name]
-            ax.plot([line["low"], line["high"]], [here, here], color=colour, linewidth=2.2)
+        for name, row in own.iterrows():
             marker, size = ("*", 13) if name == TRINITY else ("o", 6.5)
-            face = "white" if name == BOUND else colour
-            ax.plot(line["value"], here, marker, color=colour, markersize=size, markerfacecolor=face, zorder=4)
-            if line["paper"] == line["paper"]:
-                style.mark_paper(ax, line["paper"], at=here, axis="x", label=None)
-        ax.set_title(part if part != "mean" else "mean of the four")
-        ax.set_xlabel("right (%)")
+            style.interval(ax, row, places[name], colour_of(name), marker, size, hollow=name == BOUND)
+        ax.set(title=part if part != "mean" else "mean of the four", xlabel="right (%)")
         ax.grid(axis="y", visible=False)
     axes[0].set_yticks(list(places.values()), list(places))
     axes[0].set_ylim(max(places.values()) + 0.7, -1.6)
@@ -65,29 +56,19 @@ def draw_systems(rows: pd.DataFrame, cost: pd.DataFrame, groups: Iterable[Sequen
     fig.suptitle("The same questions, pool and draws for every system", x=0.01, ha="left", fontweight="bold")
     handles = [
         style.mark_paper(axes[0], np.nan, at=0, axis="x", label="the paper (summaries' table)"),
-        plt.Line2D([], [], color=style.GREY, linewidth=2.2, marker="o", markersize=6.5, label="ours, 95 % interval"),
+        plt.Line2D([], [], color=style.GREY, linewidth=3, marker="o", markersize=6.5, label="ours, 95 % interval"),
         plt.Rectangle((0, 0), 1, 1, color=BAND, label="TRINITY's interval"),
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=3)
     return fig
 
 
-def _places(groups: Iterable[Sequence[str]]) -> dict[str, float]:
-    """Each system's height, with a gap between groups."""
-    places: dict[str, float] = {}
-    for gaps, group in enumerate(groups):
-        for system in group:
-            places[system] = len(places) + 0.6 * gaps
-    return places
-
-
 def _amounts(ax: Axes, places: Mapping[str, float], cost: pd.DataFrame) -> None:
     """Output tokens and cents a question as two columns right of the points."""
     low, high = ax.get_xlim()
-    width = high - low
-    ax.set_xlim(low, high + 0.42 * width)
+    ax.set_xlim(low, high + 0.42 * (high - low))
     for share, key, title, form in ((0.2, "tokens out", "tokens\nout", ",.0f"), (0.4, "cents", "US\ncents", ".2f")):
-        where = high + share * width
+        where = high + share * (high - low)
         ax.text(where, -0.75, title, ha="right", va="bottom", fontsize=8, color="#555555", linespacing=0.95)
         for name, here in places.items():
             ax.text(where, here, format(cost.loc[name, key], form), ha="right", va="center", fontsize=8.5)
@@ -97,10 +78,8 @@ def _amounts(ax: Axes, places: Mapping[str, float], cost: pd.DataFrame) -> None:
 def draw_leads(rows: pd.DataFrame, order: Sequence[str]) -> Figure:
     """TRINITY minus each system: the mean with its paired interval, the four families as small marks.
 
-    `rows` as of `tables.leads`. Grey where the interval holds 0.
+    `rows` as of `leads`. Grey where the interval holds 0.
     """
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(8.6, 0.3 * len(order) + 1.3))
     ax.axvline(0, color=style.BLACK, linewidth=1)
     for place, name in enumerate(order):
@@ -108,17 +87,10 @@ def draw_leads(rows: pd.DataFrame, order: Sequence[str]) -> Figure:
         for family, marker in style.FAMILY_MARKERS.items():
             ax.plot(own.loc[family, "value"], place, marker, color=style.FAMILY_COLOURS[family], markersize=4.5,
                     alpha=0.75, markeredgewidth=0, label=None if place else family, linestyle="none")  # fmt: skip
-        mean = own.loc["mean"]
-        colour = style.BLUE if mean["low"] > 0 else style.VERMILION if mean["high"] < 0 else style.GREY
-        ends = [mean["low"], mean["high"]]
-        ax.plot(ends, [place, place], color=colour, linewidth=5, alpha=0.45, solid_capstyle="butt")
-        ax.plot(mean["value"], place, "o", color=colour, markersize=8, zorder=4)
-        if mean["paper"] == mean["paper"]:
-            style.mark_paper(ax, mean["paper"], at=place, axis="x", label=None)
+        style.interval(ax, own.loc["mean"], place, style.side(own.loc["mean"]), size=8)
     ax.plot([], [], "o", color=style.GREY, markersize=8, label="mean of the four")
     style.mark_paper(ax, np.nan, at=0, axis="x", label="the paper's, of the mean")
-    ax.set_yticks(range(len(order)), order)
-    ax.set_ylim(len(order) - 0.5, -0.6)
+    style.name_rows(ax, order)
     ax.grid(axis="y", visible=False)
     ax.set_xlabel("points by which TRINITY is ahead (bars: 95 % intervals of the mean, paired)")
     ax.set_title("TRINITY minus each system (blue: ahead, red: behind, grey: cannot be told)", fontsize=10)

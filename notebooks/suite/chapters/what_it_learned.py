@@ -8,7 +8,7 @@
   it.
 - `label_counts`: how often each agent is the oracle label of a question (`training.sft`).
 
-Intervals: bootstrap over seeds and questions, 95 %, as in `stats.intervals`. Symbols: S, Q, L: seeds, questions, agents.
+Intervals: bootstrap over seeds and questions, 95 %, as in `stats.intervals`. S, Q, L: seeds, questions, agents.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Table 1: a coordinator trained on the four families, asked the held-out ones.
 
-The held-out questions are our stand-ins for AIME2025, BigCodeBench and GPQA-D (`questions.heldout`). The pool's abilities
-are solved per family and split, so giving it held-out questions leaves its agents on the four families as they were;
-on the held-out families each agent alone has the score of its row in Table 1. MT-Bench is not played: its replies are
+The held-out questions are our stand-ins for AIME2025, BigCodeBench and GPQA-D (`questions.heldout`). The pool's
+abilities are solved per family and split, so giving it held-out questions leaves its agents on the four families as
+they were; on the held-out families each agent alone has the score of its row in Table 1. MT-Bench is not played: its replies are
 rated by a judge, and the simulated agents' replies are right or wrong, not better or worse.
 """
 
@@ -45,8 +45,8 @@ def heldout_pool(world: SimulatedWorld) -> SimulatedPool:
 
 
 def published_table() -> pd.DataFrame:
-    """Table 1 in percent, one row a system: the families' columns and the average, recomputed from the cells, `printed`,
-    and `mt_bench` in its own unit (1 to 10)."""
+    """Table 1 in percent, one row a system: the families' columns and the average, recomputed from the cells, the one
+    `printed`, and `mt_bench` in its own unit (1 to 10)."""
     table = published("table1_zero_shot").set_index("model").rename_axis("system")
     found = table.rename(columns={column: family for family, column in COLUMNS.items()})
     found[AVERAGE] = found[list(COLUMNS)].mean(axis=1)

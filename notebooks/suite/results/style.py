@@ -110,7 +110,7 @@ def mark_paper(ax: Axes, value: float, *, at: Any = None, axis: str = "y", label
 def interval(
     ax: Axes, row: Any, at: float, colour: str, marker: str = "o", size: float = 6, hollow: bool = False
 ) -> None:
-    """A value with its interval (`row`: value, low, high) as a bar at height `at`; and the paper's mark, if it has one."""
+    """A value with its interval (`row`: value, low, high) at height `at`, and the paper's mark where `row` has one."""
     ax.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=3, alpha=0.55, solid_capstyle="butt")
     face = "white" if hollow else colour
     ax.plot(row["value"], at, marker, color=colour, markerfacecolor=face, markersize=size, zorder=4)
