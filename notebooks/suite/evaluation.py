@@ -48,10 +48,13 @@ def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
     return play_all(world, head, np.zeros((1, head.size)), replicates, adapted_states=nothing)
 
 
-def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES) -> Plays:
+def blind(
+    world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES, **settings: Any
+) -> Plays:
     """The same heads, each text replaced by the average text: they know how long the transcript is, and nothing else.
 
-    Averages are taken over all that was read in `plays` (of the same world), by the number of entries.
+    Averages are taken over all that was read in `plays` (of the same world), by the number of entries. `settings` as in
+    `play_all`.
     """
     read = plays.nodes[plays.nodes >= 0]
     states, entries = world.states(read), _entries(world, read)
@@ -60,7 +63,7 @@ def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = RE
     def average(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
         return means[np.minimum(_entries(world, nodes), len(means) - 1)]
 
-    return play_all(world, head, thetas, replicates, adapted_states=average)
+    return play_all(world, head, thetas, replicates, adapted_states=average, **settings)
 
 
 def at_turns(plays: Plays, world: Any, budgets: Any) -> np.ndarray:

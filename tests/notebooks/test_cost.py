@@ -6,14 +6,12 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_states import MadeEncoder, RoundedEncoder
 
 from suite.baselines import run_baseline
 from suite.baselines.committee import vote
 from suite.chapters import cost
-from suite.chapters import cost_ladders as ladders
 from suite.chapters.in_distribution import System, run_system
 from suite.checkers import is_right
 from suite.experiments import REPLICATES
@@ -28,7 +26,7 @@ from trinity_core.training import Task
 from trinity_core.training.task import FRESH
 from trinity_core.types import Message, Rollout, Turn
 
-LATENCY = cost.Latency(2.0, np.array([90.0, 60, 120, 40, 40, 40, 40]), 0.5)
+SPEED = np.array([90.0, 60, 120, 40, 40, 40, 40])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,7 +45,7 @@ def world():
 @pytest.fixture(scope="module")
 def meter(world):
     own = cost.own_prices(world.pool)
-    return cost.Meter({"assumed": own, "double": 2 * own}, LATENCY)
+    return cost.Meter({"assumed": own, "double": 2 * own}, 2.0, SPEED, 0.5)
 
 
 def families(world):
@@ -59,26 +57,24 @@ def test_a_coordinator_costs_what_its_rollouts_cost(world, meter):
     thetas = 0.4 * np.random.default_rng(0).standard_normal((2, head.size))
     ours = cost.of_coordinator(Task(world, head), thetas, world, meter)
     numbers = range(FRESH, FRESH + REPLICATES)
-    jobs = [Job(question, s, r) for s in range(2) for r in numbers for question in world.questions]
-    rollouts = run_rollouts(jobs, HeadPolicy(head, thetas), RoundedEncoder(), world.pool, world.settings, check=is_right)
-    theirs = cost.of_rollouts(rollouts, 2, REPLICATES, meter)
+    jobs = [Job(question, s, r) for s in range(2) for question in world.questions for r in numbers]
+    rollouts = run_rollouts(
+        jobs, HeadPolicy(head, thetas), RoundedEncoder(), world.pool, world.settings, check=is_right
+    )
+    theirs = meter.table(rollouts)
     assert {rollout.stop for rollout in rollouts} >= {"accepted", "verifier before answer"}
     for name in ("reward", "calls", "tokens_in", "tokens_out"):
-        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
-    for name in meter.prices:
-        assert ours.dollars[name] == pytest.approx(theirs.dollars[name], rel=1e-12)
-    assert ours.dollars["double"] == pytest.approx(2 * ours.dollars["assumed"], rel=1e-12)
+        assert np.array_equal(ours[name], theirs[name]), name
+    for name in ("$ assumed", "$ double"):
+        assert ours[name].to_numpy() == pytest.approx(theirs[name].to_numpy(), rel=1e-12)
+    assert ours["$ double"].to_numpy() == pytest.approx(2 * ours["$ assumed"].to_numpy(), rel=1e-12)
     place = next(i for i, rollout in enumerate(rollouts) if len(rollout.turns) >= 2 and rollout.turns[-1].prompt)
     turns, question = rollouts[place].turns, rollouts[place].question
-    expected = sum(2.5 + world.pool.mean_tokens(t.agent, question.family) / LATENCY.speed[t.agent] for t in turns)
-    seed, rest = divmod(place, REPLICATES * len(world.questions))
-    replicate, number = divmod(rest, len(world.questions))
-    assert ours.seconds[seed, number, replicate] == pytest.approx(expected)
+    expected = sum(2.5 + world.pool.mean_tokens(t.agent, question.family) / SPEED[t.agent] for t in turns)
+    assert ours["seconds"].iloc[place] == ours["at once"].iloc[place] == pytest.approx(expected)
     early = next(i for i, rollout in enumerate(rollouts) if len(rollout.turns) == 1 and not rollout.turns[0].prompt)
     assert rollouts[early].stop == "verifier before answer"
-    seed, rest = divmod(early, REPLICATES * len(world.questions))
-    replicate, number = divmod(rest, len(world.questions))
-    assert ours.calls[seed, number, replicate] == 0 and ours.seconds[seed, number, replicate] == 0.5
+    assert ours["calls"].iloc[early] == 0 and ours["seconds"].iloc[early] == 0.5
 
 
 def made(question, *calls):
@@ -99,64 +95,42 @@ def test_seconds_by_hand(world, meter):
         made(question, (0, "q", 90), (0, "q, a", 180), (0, "q, a, b", 45)),
         made(question, (0, "q", 90), (2, "q", 360), (1, "q, all", 60)),
     )
-    use = cost.of_rollouts([same, chain, committee], 1, 1, meter)
-    assert use.seconds[0, :, 0] == pytest.approx([6 + 1 + 2 + 0.5, 6 + 1 + 2 + 0.5, 6 + 1 + 3 + 1])
-    assert use.seconds_at_once[0, :, 0] == pytest.approx([2 + 2, 9.5, 2 + 3 + 2 + 1])
-    assert use.calls[0, :, 0].tolist() == [3, 3, 3] and use.tokens_in[0, :, 0].tolist() == [30, 30, 30]
+    use = meter.table([same, chain, committee])
+    assert use["seconds"].tolist() == pytest.approx([6 + 1 + 2 + 0.5, 6 + 1 + 2 + 0.5, 6 + 1 + 3 + 1])
+    assert use["at once"].tolist() == pytest.approx([2 + 2, 9.5, 2 + 3 + 2 + 1])
+    assert use["calls"].tolist() == [3, 3, 3] and use["tokens_in"].tolist() == [30, 30, 30]
     price = meter.prices["assumed"]
     expected = 10 * price[[0, 2, 1], 0].sum() + 90 * price[0, 1] + 360 * price[2, 1] + 60 * price[1, 1]
-    assert use.dollars["assumed"][0, 2, 0] == pytest.approx(expected)
-    with pytest.raises(ValueError, match="3 rollouts are not 2 seeds x 2 replicates"):
-        cost.of_rollouts([same, chain, committee], 2, 2, meter)
+    assert use["$ assumed"].iloc[2] == pytest.approx(expected)
 
 
-def test_latency_is_checked():
+def test_times_are_checked():
     with pytest.raises(ValueError, match="speeds above 0"):
-        cost.Latency(1.0, np.array([10.0, 0.0]), 0.0)
+        cost.Meter({}, 1.0, np.array([10.0, 0.0]), 0.0)
     with pytest.raises(ValueError, match="first_token = -1"):
-        cost.Latency(-1.0, np.array([10.0]), 0.0)
+        cost.Meter({}, -1.0, np.array([10.0]), 0.0)
 
 
 def test_baselines_are_counted_whole(world, meter):
-    run = partial(cost.of_system, world=world, training=(), seeds=1, replicates=2, meter=meter)
-    single, none = run(System("single", "GPT-5"))
-    assert (single.calls == 1).all() and single.reward.shape == (1, 12, 2) and none is None
-    moa, _ = run(System("moa"))
-    assert (moa.calls == 8).all()
-    assert moa.seconds_at_once.mean() < moa.seconds.mean() / 2  # seven of the eight calls go out together
+    run = partial(run_system, world=world, training=(), seeds=1, replicates=2, table=meter.table)
+    moa, bill = run(System("moa"))
+    assert (moa["calls"] == 8).all() and not bill
+    assert moa["at once"].mean() < moa["seconds"].mean() / 2  # seven of the eight calls go out together
     row = cost.overview({"MoA": moa}, families(world)).iloc[0]
     assert row["calls"] == 8 and row["$ double"] == pytest.approx(2 * row["$ assumed"])
-    assert row["$ assumed"] == pytest.approx(1000 * moa.dollars["assumed"].mean())
-    assert row["score"] == pytest.approx(100 * moa.reward.mean()) and row["low"] <= row["score"] <= row["high"]
+    assert row["$ assumed"] == pytest.approx(1000 * moa["$ assumed"].mean()) == pytest.approx(1000 * moa["cost"].mean())
+    assert row["score"] == pytest.approx(100 * moa["reward"].mean()) and row["low"] <= row["score"] <= row["high"]
     majority, _ = run(System("majority", "GPT-5"))
-    assert (majority.calls == 5).all() and (majority.seconds_at_once < majority.seconds / 2).all()
-    whole, _ = run(System("smoothie-independent", repeats="set"))
-    assert whole.reward.shape == (2, 12, 1) and (whole.calls == 7).all()
+    assert (majority["calls"] == 5).all() and (majority["at once"] < majority["seconds"] / 2).all()
 
 
-def test_trained_baselines_have_a_bill_and_the_tables_numbers(world, meter):
+def test_a_training_is_paid_once(world):
     training = load_questions(per_family=2, split="train")
     pool = load_pool("paper7", questions=(*world.questions, *training))
     both = SimulatedWorld(world.questions, pool, world.encoder, world.settings)
     for name, calls in (("best-fixed", 7 * 8), ("routerdc", 5 * 7 * 8)):
-        system, asked = System(name, repeats="trained"), {"seeds": 2, "replicates": 1}
-        ours, bill = cost.of_system(system, both, training, meter=meter, **asked)
-        theirs = run_system(system, both, training, **asked)
-        assert np.array_equal(ours.reward, theirs.reward) and (ours.calls == 1).all()
-        assert ours.dollars["assumed"] == pytest.approx(theirs.amounts["cost"])
-        assert (bill.rollouts, bill.calls) == (calls, calls) and bill.dollars == pytest.approx(theirs.training["cost"])
-
-
-def test_a_trainings_bill():
-    history = pd.DataFrame({"evaluations": [10, 30], "turns": [2.0, 3.0], "tokens": [100.0, 500.0], "cost": [0.1, 0.4]})
-    bill = cost.bill_of_training([history, history])
-    assert (bill.rollouts, bill.calls, bill.tokens) == (30, 80, 600) and bill.dollars == pytest.approx(0.5)
-
-
-def test_means_weigh_families_alike():
-    values = np.arange(6.0).reshape(1, 6, 1)
-    found = cost.family_means(values, ["math"] * 4 + ["code"] * 2)
-    assert found == {"math": 1.5, "code": 4.5, "mean": 3.0}
+        found, bill = run_system(System(name, repeats="trained"), both, training, seeds=2, replicates=1)
+        assert (found["calls"] == 1).all() and bill["rollouts"] == bill["calls"] == calls and bill["dollars"] > 0
 
 
 def test_the_front_is_what_nothing_beats():
@@ -172,7 +146,7 @@ def test_the_front_is_what_nothing_beats():
 
 def test_majority_steps_are_the_committees_votes(world):
     agent, R = 2, 2
-    ladder = ladders.majority_ladder(world.pool, world.questions, agent, samples=5, replicates=R)
+    ladder = cost.majority_ladder(world.pool, world.questions, agent, samples=5, replicates=R)
     assert ladder.efforts == (1, 3, 5) and ladder.reward.shape == ladder.tokens.shape == (3, 12, R)
     for r in range(R):
         whole = run_baseline("majority", world.pool, world.questions, seed=1, replicate=FRESH + r, agent=agent)
@@ -186,7 +160,7 @@ def test_majority_steps_are_the_committees_votes(world):
 
 
 def test_reflection_steps_are_the_baselines(world):
-    ladder = ladders.reflection_ladder(world.pool, world.questions, 1, turns=5, replicates=1)
+    ladder = cost.reflection_ladder(world.pool, world.questions, 1, turns=5, replicates=1)
     for step, name in ((0, "single"), (2, "self-reflection")):
         whole = run_baseline(name, world.pool, world.questions, seed=1, replicate=FRESH, agent=1)
         assert ladder.reward[step, :, 0].tolist() == [rollout.reward for rollout in whole]
@@ -197,7 +171,7 @@ def test_equal_tokens_are_equal():
     names = ["math", "math", "code"]
     tokens = np.array([[[10.0], [30.0], [5.0]], [[30.0], [90.0], [50.0]], [[50.0], [150.0], [100.0]]])
     reward = np.array([[[0.0], [1.0], [0.0]], [[1.0], [1.0], [0.0]], [[1.0], [1.0], [1.0]]])
-    ladder = ladders.Ladder((1, 3, 5), reward, tokens)
+    ladder = cost.Ladder((1, 3, 5), reward, tokens)
     found, paid = ladder.at({"math": 40.0, "code": 75.0}, names)
     assert found[0, :, 0] == pytest.approx([0.5, 1.0, 0.5]) and paid == pytest.approx({"math": 2.0, "code": 4.0})
     found, paid = ladder.at({"math": 1.0, "code": 1000.0}, names)
@@ -215,9 +189,9 @@ def test_the_price_list_is_the_packages_alone():
     assert (real[0] > 0).all() and real.shape == (7, 2)
 
 
-def test_every_printed_cell_is_set_beside_ours(world, meter):
+def test_every_printed_cell_is_set_beside_ours(world):
     agents = [agent.name for agent in world.pool.agents]
-    run = partial(cost.of_system, world=world, training=(), seeds=1, replicates=1, meter=meter)
+    run = partial(run_system, world=world, training=(), seeds=1, replicates=1)
     single = {name: run(System("single", name))[0] for name in agents}
     use = single | {f"self-reflection: {name}": value for name, value in single.items()}
     use |= dict.fromkeys(cost.PRINTED["coordination"].values(), single["GPT-5"])
@@ -227,11 +201,10 @@ def test_every_printed_cell_is_set_beside_ours(world, meter):
     own = frame.query("setting == 'default_4096'")
     assert (abs(own["ours"] / own["paper"] - 1) < 0.5).all() and (own["low"] <= own["ours"]).all()
     row = own[(own["method"] == "Gemini-2.5-pro") & (own["task"] == "livecodebench")].iloc[0]
-    code = np.array(families(world)) == "code"
-    assert row["ours"] == pytest.approx(single["Gemini-2.5-pro"].tokens_out[:, code].mean())
+    assert row["ours"] == pytest.approx(single["Gemini-2.5-pro"].groupby("family")["tokens_out"].mean()["code"])
 
 
-def test_repricing_leaves_the_world_as_it_was(world, meter):
+def test_repricing_leaves_the_world_as_it_was(world):
     before = cost.own_prices(world.pool)
     other = cost._repriced(world, 3 * before)
     assert cost.own_prices(other.pool) == pytest.approx(3 * before) and (cost.own_prices(world.pool) == before).all()

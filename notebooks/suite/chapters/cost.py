@@ -102,7 +102,10 @@ def listed_prices(live: Any) -> np.ndarray:
 def of_coordinator(task: Task, thetas: Sequence[np.ndarray], world: SimulatedWorld, meter: Meter) -> pd.DataFrame:
     """`Meter.table` of a task's trained `thetas`, one a seed, on every question of `world`: the standard evaluation."""
     played = {None: [task.judge(theta, REPLICATES, world) for theta in thetas]}
-    played |= {name: [task.judge(theta, REPLICATES, _repriced(world, p)) for theta in thetas] for name, p in meter.prices.items()}
+    played |= {
+        name: [task.judge(theta, REPLICATES, _repriced(world, p)) for theta in thetas]
+        for name, p in meter.prices.items()
+    }
     mean = np.array([[world.pool.mean_tokens(a, q.family) for q in world.questions] for a in range(world.n_agents)])
     seconds = []
     for plays in played[None]:
@@ -255,5 +258,7 @@ def reflection_ladder(pool: Any, questions: Sequence[Question], agent: int, *, t
     for step, effort in enumerate(efforts):
         logits = schedule(len(pool.agents), *((agent, REFLECTION[turn % 2]) for turn in range(effort)))
         done = rollouts_table(play(pool, jobs, logits[None], seed=1))
-        reward[step], tokens[step] = (done[name].to_numpy(float).reshape(replicates, -1).T for name in ("reward", "tokens_out"))
+        reward[step], tokens[step] = (
+            done[name].to_numpy(float).reshape(replicates, -1).T for name in ("reward", "tokens_out")
+        )
     return Ladder(efforts, reward, tokens)

@@ -1,21 +1,19 @@
 """The figures of notebook 05: what each head reads, learning curves, score against size, gaps, choices, modes.
 
-Each function draws on a new matplotlib figure and returns it. A head has one colour and marker everywhere.
+A head has one colour and marker everywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOOKS = {
     "linear": (style.BLACK, "o"),
@@ -37,8 +35,6 @@ INTERVAL = "bar: 95 % interval; hollow diamond: the paper"
 
 def draw_reach(reach: Mapping[str, np.ndarray], n_agents: int) -> Figure:
     """Which hidden dimension (across) moves which logit (down): a panel a head, arrays (n_logits, d)."""
-    import matplotlib.pyplot as plt
-
     columns = 3
     rows = -(-len(reach) // columns)
     fig, axes = plt.subplots(rows, columns, figsize=(10.5, 1.75 * rows + 0.5), sharex=True, sharey=True, squeeze=False)
@@ -56,22 +52,19 @@ def draw_reach(reach: Mapping[str, np.ndarray], n_agents: int) -> Figure:
 
 
 def draw_learning(histories: Mapping[str, Sequence[pd.DataFrame]], best_alone: float) -> Figure:
-    """Mean reward of a generation over evaluations: the mean of the seeds; `best_alone`: percent, a dotted line."""
-    import matplotlib.pyplot as plt
-
+    """Mean reward of a generation over evaluations (running mean of five, mean of the seeds); `best_alone`: percent."""
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
-    ends = {}
+    ends = {"best agent alone": best_alone}
     for name, tables in histories.items():
-        values = 100 * np.mean([_smooth(table["fitness"].to_numpy()) for table in tables], axis=0)
+        values = 100 * np.mean([table["fitness"].rolling(5, min_periods=1).mean() for table in tables], axis=0)
         at = tables[0]["evaluations"].to_numpy() / 1000
         ax.plot(at, values, color=LOOKS[name][0], linewidth=1.5)
         ends[name] = values[-1]
     ax.axhline(best_alone, color=style.GREY, linestyle=":", linewidth=1.4)
-    ends["best agent alone"] = best_alone
     ax.margins(x=0)
     low, high = ax.get_ylim()
-    for (name, value), place in zip(ends.items(), _apart(list(ends.values()), 0.05 * (high - low)), strict=True):
-        ax.annotate(name, (at[-1], value), xytext=(1.02, (place - low) / (high - low)), textcoords="axes fraction",
+    for name, place in _apart(ends, 0.05 * (high - low)).items():
+        ax.annotate(name, (at[-1], ends[name]), xytext=(1.02, (place - low) / (high - low)), textcoords="axes fraction",
                     color=LOOKS.get(name, (style.GREY,))[0], va="center", fontsize=9)  # fmt: skip
     ax.set_ylim(low, high)
     ax.set(xlabel="atomic evaluations (thousands)", ylabel="mean reward of a generation (%)")
@@ -84,16 +77,14 @@ def draw_size(scores: pd.DataFrame, sizes: pd.DataFrame, lines: Mapping[str, flo
 
     The paper's diamonds stand over its own counts at d = 1,024, whose multiples are ours within 0.02.
 
-    `scores`: columns head, score, low, high, paper; `sizes`: head, counted, here, to linear, to linear here.
+    `scores`: of `stats.scores`, one row a head; `sizes`: head, counted, here, to linear, to linear here.
     """
-    import matplotlib.pyplot as plt
-
     fig, ax = plt.subplots(figsize=(8.4, 4.8))
-    for _, row in scores.merge(sizes, on="head").iterrows():
+    for _, row in scores.merge(sizes, left_on="system", right_on="head").iterrows():
         colour, marker = LOOKS[row["head"]]
         x = row["to linear here"]
         ax.plot([x, x], [row["low"], row["high"]], color=colour, linewidth=2.6, alpha=0.6)
-        ax.plot(x, row["score"], marker, color=colour, markersize=8)
+        ax.plot(x, row["value"], marker, color=colour, markersize=8)
         if not np.isnan(row["paper"]):
             style.mark_paper(ax, row["paper"], at=row["to linear"], label=None)
         end, ha, va, shift = PLACES.get(row["head"], ("high", "left", "top", 6))
@@ -106,94 +97,54 @@ def draw_size(scores: pd.DataFrame, sizes: pd.DataFrame, lines: Mapping[str, flo
     ax.set_xscale("log")
     ticks = [0.1, 0.2, 0.5, 1, 2]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.minorticks_off()
     ax.set_xlim(0.075, 5.5)
     ax.set(xlabel="weights, as a multiple of the linear head's (log axis)", ylabel=f"score (%; {INTERVAL})")
     ax.set_title("Score against parameter count")
     return fig
 
 
-def draw_gaps(gaps: pd.DataFrame) -> Figure:
-    """Points against the linear head, a panel a part, a row a head; columns head, part, gap, low, high, paper."""
-    import matplotlib.pyplot as plt
-
-    parts, names = list(dict.fromkeys(gaps["part"])), list(dict.fromkeys(gaps["head"]))
-    fig, axes = plt.subplots(1, len(parts), figsize=(12, 0.42 * len(names) + 1.4), sharey=True, sharex=True)
-    for ax, part in zip(axes, parts, strict=True):
-        rows = gaps[gaps["part"] == part].set_index("head")
-        _forest(ax, rows.loc[names], "gap")
-        ax.set_title(part)
-    fig.supxlabel(f"points above the linear head ({INTERVAL})", fontsize=10)
+def draw_differences(panels: Mapping[str, pd.DataFrame], label: str, sharex: bool = False) -> Figure:
+    """Points, a panel each, a row a head with its interval, the paper's mark where there is one; of `stats.scores`."""
+    heads = next(iter(panels.values()))["system"].tolist()
+    size = (2.0 + (2.0 if len(panels) > 2 else 4.0) * len(panels), 0.42 * len(heads) + 1.4)
+    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, sharex=sharex, squeeze=False)
+    for ax, (title, rows) in zip(axes[0], panels.items(), strict=True):
+        for at, (_, row) in enumerate(rows.iterrows()):
+            style.interval(ax, row, at, *LOOKS[row["system"]])
+        ax.axvline(0, color=style.BLACK, linewidth=1)
+        ax.set_title(title)
+        ax.grid(axis="y", visible=False)
+    style.name_rows(axes[0, 0], heads)
+    fig.supxlabel(label, fontsize=10)
     return fig
 
 
-def draw_choices(shares: Mapping[str, np.ndarray], agents: Sequence[str]) -> Figure:
-    """Who acts: a group of bars a head, one bar a seed, stacked by agent; arrays (seeds, L) of shares."""
-    import matplotlib.pyplot as plt
-
+def draw_choices(shares: Mapping[str, pd.DataFrame]) -> Figure:
+    """Who acts: a group of bars a head, one bar a seed, stacked by agent; frames (seeds, L) of percent."""
     fig, ax = plt.subplots(figsize=(10.5, 4.4))
     place, ticks = 0.0, []
     for found in shares.values():
         at = place + np.arange(len(found))
-        below = np.zeros(len(found))
-        for agent, share in zip(agents, 100 * found.T, strict=True):
-            ax.bar(at, share, bottom=below, width=0.86, color=style.AGENT_COLOURS.get(agent, style.GREY),
-                   edgecolor="white", linewidth=0.5, label=agent if place == 0 else None)  # fmt: skip
-            below += share
+        style.stack(ax, found, style.AGENT_COLOURS, at=at, vertical=True)
         ticks.append(at.mean())
         place = at[-1] + 2
     ax.set_xticks(ticks, [name.replace(", ", ",\n").replace("block-", "block-\n") for name in shares])
     ax.set(ylabel="share of the turns (%)", ylim=(0, 100))
     ax.set_title("Which agents each head chose (a bar a seed)")
     ax.margins(x=0.01)
-    ax.grid(visible=False)
     handles, names = ax.get_legend_handles_labels()
-    fig.legend(handles[::-1], names[::-1], loc="outside right center")
+    agents = len(next(iter(shares.values())).columns)
+    fig.legend(handles[agents - 1 :: -1], names[agents - 1 :: -1], loc="outside right center")
     return fig
 
 
-def draw_modes(panels: Mapping[str, pd.DataFrame]) -> Figure:
-    """Differences of the same weights played in two ways, a panel each: columns head, gap, low, high (points)."""
-    import matplotlib.pyplot as plt
-
-    names = next(iter(panels.values()))["head"].tolist()
-    size = (3.0 + 3.4 * len(panels), 0.42 * len(names) + 1.4)
-    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
-    for ax, (title, table) in zip(axes[0], panels.items(), strict=True):
-        _forest(ax, table.set_index("head"), "gap")
-        ax.set_title(title)
-    fig.supxlabel("points (bar: 95 % interval)", fontsize=10)
-    return fig
-
-
-def _forest(ax: Axes, rows: pd.DataFrame, column: str) -> None:
-    """One row a head: value, interval, the paper's mark where there is one; 0 as a line."""
-    for place, (name, row) in enumerate(rows.iterrows()):
-        colour, marker = LOOKS[name]
-        ax.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=3, alpha=0.6)
-        ax.plot(row[column], place, marker, color=colour, markersize=6)
-        if row.get("paper", np.nan) == row.get("paper", np.nan):
-            style.mark_paper(ax, row["paper"], at=place, axis="x", label=None)
-    ax.axvline(0, color=style.BLACK, linewidth=1)
-    ax.set_yticks(range(len(rows)), rows.index)
-    ax.set_ylim(len(rows) - 0.5, -0.6)
-    ax.grid(axis="y", visible=False)
-
-
-def _smooth(values: np.ndarray, width: int = 5) -> np.ndarray:
-    """Running means over the last `width` values."""
-    return np.array([values[max(0, end - width) : end].mean() for end in range(1, len(values) + 1)])
-
-
-def _apart(values: Sequence[float], gap: float) -> list[float]:
+def _apart(values: Mapping[str, float], gap: float) -> dict[str, float]:
     """Places for labels near `values`, at least `gap` apart, order kept."""
-    order = np.argsort(values)
-    places = np.array(values, float)[order]
+    places = dict(sorted(values.items(), key=lambda item: item[1]))
     for _ in range(100):
-        for low, high in zip(range(len(places) - 1), range(1, len(places)), strict=True):
+        for low, high in pairwise(places):
             lack = gap - (places[high] - places[low])
             if lack > 1e-9:
-                places[[low, high]] += (-lack / 2, lack / 2)
-    out = np.empty(len(places))
-    out[order] = places
-    return out.tolist()
+                places[low], places[high] = places[low] - lack / 2, places[high] + lack / 2
+    return places

@@ -26,7 +26,7 @@ from suite.published import BENCHMARKS, SUMMARIES, published
 from suite.stats import scores
 from suite.stats.intervals import DRAWS
 from suite.stats.rer import relative_error_reduction
-from suite.stats.rollouts import AMOUNTS, cube, plays_table, rollouts_table
+from suite.stats.rollouts import AMOUNTS, plays_table, rollouts_table
 from trinity_core.training.task import FRESH
 from trinity_core.types import Question, Rollout
 from trinity_core.world import Plays
@@ -109,7 +109,9 @@ def bill_of_training(histories: Sequence[pd.DataFrame]) -> dict[str, float]:
     rows = []
     for history in histories:
         rollouts = np.diff(history["evaluations"], prepend=0)
-        rows.append((rollouts.sum(), (rollouts * history["turns"]).sum(), history["tokens"].sum(), history["cost"].sum()))
+        rows.append(
+            (rollouts.sum(), (rollouts * history["turns"]).sum(), history["tokens"].sum(), history["cost"].sum())
+        )
     return _bill(np.mean(rows, axis=0))
 
 
@@ -157,7 +159,11 @@ def slug(*parts: str) -> str:
 
 def summaries() -> pd.DataFrame:
     """The summaries' table of Figure 3 in percent: systems by our names, families and `MEAN` (NaN where a cell is)."""
-    table = published("fig3_in_distribution").set_index("method").rename(index=lambda n: ROWS.get(n, n.removesuffix(SINGLE)))
+    table = (
+        published("fig3_in_distribution")
+        .set_index("method")
+        .rename(index=lambda n: ROWS.get(n, n.removesuffix(SINGLE)))
+    )
     return _means(100 * table)
 
 
@@ -174,7 +180,7 @@ def _means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def side_by_side(ours: pd.DataFrame) -> pd.DataFrame:
-    """The two published tables and ours (wide), which they both have a row for: columns system, table, families, `MEAN`."""
+    """The published tables and ours (wide), a row a system that both have: columns system, table, families, `MEAN`."""
     tables = {SUMMARIES: summaries(), "Table 2": ablations(), "ours": ours}
     parts = [*BENCHMARKS, MEAN]
     return pd.DataFrame(

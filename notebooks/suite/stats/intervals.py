@@ -38,22 +38,19 @@ class Estimate(NamedTuple):
 
 def mean_interval(rewards: np.ndarray, families: Sequence[str]) -> Estimate:
     """The mean reward of (seeds, n_questions[, R]), families weighing alike. NaN (a failed rollout) is left out."""
-    table = _table(rewards, families)
-    return _interval(table, families, np.random.default_rng(0))
+    return _interval(families, rewards)
 
 
 def paired_difference(ours: np.ndarray, theirs: np.ndarray, families: Sequence[str]) -> Estimate:
     """mean(ours) - mean(theirs): questions are paired, seeds are drawn for either side on their own."""
-    a, b = _table(ours, families), _table(theirs, families)
-    return _interval(a, families, np.random.default_rng(0), b)
+    return _interval(families, ours, theirs)
 
 
 def by_family(rewards: np.ndarray, families: Sequence[str]) -> dict[str, Estimate]:
     """The mean of each family's questions, in order of appearance."""
     table, names = _table(rewards, families), np.asarray(families)
     return {
-        str(name): _interval(table[:, names == name], names[names == name], np.random.default_rng(0))
-        for name in dict.fromkeys(names.tolist())
+        str(name): _interval(names[names == name], table[:, names == name]) for name in dict.fromkeys(names.tolist())
     }
 
 
@@ -71,29 +68,36 @@ def _table(rewards: np.ndarray, families: Sequence[str]) -> np.ndarray:
     return np.where(count, np.where(good, rewards, 0.0).sum(axis=2) / np.maximum(count, 1), np.nan)
 
 
-def _interval(
-    table: np.ndarray, families: Sequence[str], generator: np.random.Generator, other: np.ndarray | None = None
-) -> Estimate:
+def _interval(families: Sequence[str], *rewards: np.ndarray) -> Estimate:
+    """Of the mean of one table of rewards, or of that of the first minus that of the second."""
+    tables = [_table(one, families) for one in rewards]
     names, family, counts = np.unique(np.asarray(families), return_inverse=True, return_counts=True)
     weights = 1.0 / (len(names) * counts[family])
     by_name = np.argsort(family, kind="stable")
     size = counts[family[by_name]]  # of the family of each question, family by family
     first = np.repeat(np.cumsum(counts) - counts, counts)  # where that family begins
 
-    def mean(rows: np.ndarray, share: np.ndarray, values: np.ndarray) -> float:
-        part = values[rows].mean(axis=0) if len(values) > 1 else values[0]
-        good = np.isfinite(part)
-        return float((part[good] * share[good]).sum() / share[good].sum())
+    def values(questions: np.ndarray, seeds: Sequence[np.ndarray]) -> np.ndarray:
+        """(draws,): from how often each question (draws, n_questions) and each table's seeds (draws, S) were drawn."""
+        means = []
+        for table, drawn in zip(tables, seeds, strict=True):
+            finite = np.isfinite(table)
+            share = weights * questions * (drawn @ ~finite == 0)  # a question is left out where a drawn seed lacks it
+            means.append((drawn @ np.where(finite, table, 0.0) * share).sum(axis=1) / len(table) / share.sum(axis=1))
+        return means[0] - means[1] if means[1:] else means[0]
 
-    questions, seeds = table.shape[1], np.arange(len(table))
-    found = mean(seeds, weights, table) - (0.0 if other is None else mean(np.arange(len(other)), weights, other))
-    draws = np.empty(DRAWS)
-    for number in range(DRAWS):
-        # Drawn questions as counts, so that their weights go on.
-        drawn = by_name[first + (generator.random(questions) * size).astype(int)]
-        share = weights * np.bincount(drawn, minlength=questions)
-        draws[number] = mean(generator.integers(0, len(table), len(table)), share, table)
-        if other is not None:
-            draws[number] -= mean(generator.integers(0, len(other), len(other)), share, other)
-    low, high = np.quantile(draws, (0.025, 0.975))
+    generator, count = np.random.default_rng(0), len(family)
+    found = float(values(np.ones((1, count)), [np.ones((1, len(table))) for table in tables])[0])
+    draws, step = [], max(1, 2_000_000 // count)  # so many draws at a time: memory
+    for begin in range(0, DRAWS, step):
+        rows = range(min(step, DRAWS - begin))
+        questions, seeds = np.empty((len(rows), count)), [np.ones((len(rows), len(table))) for table in tables]
+        for row in rows:
+            drawn = by_name[first + (generator.random(count) * size).astype(int)]
+            questions[row] = np.bincount(drawn, minlength=count)
+            for chosen in seeds:
+                if (several := chosen.shape[1]) > 1:
+                    chosen[row] = np.bincount(generator.integers(0, several, several), minlength=several)
+        draws.append(values(questions, seeds))
+    low, high = np.quantile(np.concatenate(draws), (0.025, 0.975))
     return Estimate(found, min(float(low), found), max(float(high), found))
