@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trinity_core.encoder_input import as_messages, content_key
+from trinity_core.encoder import as_messages, content_key
 
 
 class MadeEncoder:

@@ -4,8 +4,7 @@ theta = [SVF offsets, head], the head's part row-major; the offsets say how the 
 head turns its hidden state into logits, and `heads.decide` draws agent and role.
 
 A theta means something only with the encoder, the text format, the token read, the head and the order of the agents
-that it was made with. `Coordinator` keeps them together, in one safetensors file, and refuses any other encoder or pool
-by name.
+that it was made with. `Coordinator` keeps them together, in one file, and refuses any other encoder or pool by name.
 """
 
 from __future__ import annotations
@@ -38,11 +37,8 @@ REMEDIES = {
 
 
 class Policy(Protocol):
-    """What the role loop needs of a coordinator: logits for (candidate, state) pairs.
-
-    A policy whose candidates change the encoder itself (`SvfPolicy`) also has `states(candidates, texts)`, which
-    replaces the encoder's own.
-    """
+    """What the role loop needs of a coordinator: logits for (candidate, state) pairs. A policy whose candidates change
+    the encoder itself (`SvfPolicy`) also has `states(candidates, texts)`, which replaces the encoder's own."""
 
     n_agents: int
 
@@ -63,10 +59,7 @@ class HeadPolicy:
         self.head, self.n_agents, self.argmax = head, head.n_agents, head.argmax
 
     def logits(self, candidates: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """z of each pair: candidates (batch,), states (batch, d) -> (batch, L + 3).
-
-        One state a product, so that a logit does not depend on the batch around it.
-        """
+        """z of each pair: candidates (batch,), states (batch, d) -> (batch, L + 3); free of the batch around it."""
         thetas = self.thetas[candidates_of(candidates, len(self.thetas))]
         return self.head.logits(thetas, np.asarray(states, dtype=np.float64)[:, None])[:, 0]
 
@@ -119,15 +112,9 @@ class Coordinator:
 
     @classmethod
     def of(cls, task: Any, theta: np.ndarray) -> Coordinator:
-        """The coordinator that a training task's theta (n,) makes (see `training.task.Task`).
-
-        ValueError where the task transforms states: such a head does not read the encoder's states.
-        """
+        """The coordinator that a training `Task`'s theta (n,) makes. ValueError where the task transforms states."""
         if task.transform is not None:
-            raise ValueError(
-                "the task transforms states before the head reads them, which a coordinator does not; train without"
-                " a transform (whitening) to keep the result"
-            )
+            raise ValueError("a coordinator's head reads states as they are; train without a transform (whitening)")
         agents = tuple(agent.name for agent in task.world.pool.agents)
         settings = {"rank": task.head.rank} if task.head.name == "low-rank" else {}
         rule = task.svf.rule if task.svf else None
@@ -173,11 +160,8 @@ class Coordinator:
 
     @classmethod
     def load(cls, path: Path | str, *, encoder: Encoder, pool: Any, head: str | None = None) -> Coordinator:
-        """Reads what `save` wrote, for an encoder, a pool and, where given, a head.
-
-        FileNotFoundError where the file is missing; ValueError naming it where it is damaged, or the setting, both
-        values and the remedy where something does not match.
-        """
+        """Reads what `save` wrote, for an encoder, a pool and, where given, a head. FileNotFoundError, or ValueError
+        that names a damaged file, or the setting, both values and the remedy where something does not match."""
         from safetensors import SafetensorError, safe_open
 
         file = _file(path)

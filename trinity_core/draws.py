@@ -10,11 +10,8 @@ import numpy as np
 
 
 def uniforms(count: int, *key: str | int) -> np.ndarray:
-    """`count` (at most 8) numbers in [0, 1) that are a function of the key alone: the same on every machine.
-
-    53 bits of a BLAKE2b hash each. Different keys give independent numbers; the parts of a key are kept apart. A whole
-    number is the same key whatever its type (numpy's too); a part that is neither text nor whole is a TypeError.
-    """
+    """`count` (at most 8) numbers in [0, 1), 53 bits of a BLAKE2b hash each: a function of the key alone, the same on
+    every machine. Different keys give independent numbers. TypeError for a part that is neither text nor whole."""
     return uniform_rows(count, [key_text(*key)])[0]
 
 

@@ -6,9 +6,8 @@
 Positions: `penultimate` (the paper's), `last`, `mean` over all tokens. Input formats (which one the authors used is
 disputed, so both): `raw` writes `role: content` lines; `chat` applies the model's own template, generation prompt on.
 
-Attention is causal and batches are padded on the right, so no real token can see a padded one: padding never changes a
-vector beyond the rounding of a differently shaped matrix product. Hidden states are cached on disk by the text's
-content and the encoder's fingerprint, so no text is encoded twice, in this process or any later one.
+Attention is causal and batches are padded on the right: padding never changes a vector beyond the rounding of a
+differently shaped matrix product. Hidden states are kept on disk by the text's content and the encoder's fingerprint.
 """
 
 from __future__ import annotations
@@ -16,26 +15,33 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import re
+import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trinity_core.checks import one_of, whole
-from trinity_core.encoder_cache import StateCache
-from trinity_core.encoder_input import Text, as_messages, content_key
-from trinity_core.encoder_prefix import Prefix, PrefixStore, padded_batches, run_model
+from trinity_core.encoder_prefix import Prefix, Recent, padded_batches, run_model
 from trinity_core.paths import cache_dir
 from trinity_core.progress import progress
 from trinity_core.slm import ModelSource, find_model, load_body, load_tokenizer, read_sizes
+from trinity_core.store import Store
 
 POSITIONS = {"penultimate": 2, "last": 1, "mean": None}  # how many tokens from the end; the mean has no single one
 INPUT_FORMATS = ("raw", "chat")
 DTYPES = ("float32", "bfloat16")
+SURROGATE = re.compile("[\ud800-\udfff]")  # no character by itself: tokenizers refuse it without saying why
 BATCH_TOKENS = 1024  # larger batches gain nothing on two cores and cost memory
+
+Text = str | Sequence[Mapping[str, str]]
+Grid = tuple[int, np.ndarray]  # a text's number of tokens, and its states (n_layers, n_positions, d)
 
 
 @dataclass(frozen=True)
@@ -67,25 +73,44 @@ class EncoderSettings:
 class EncoderStats:
     """What encoding cost and what the cache spared. Tokens are counted without padding."""
 
-    texts: int = 0
     tokens_encoded: int = 0
     tokens_saved: int = 0
 
 
+def as_messages(text: Text, number: int = 0) -> list[dict[str, str]]:
+    """A text as chat messages: a string is one user message. ValueError names the text by its number in the call."""
+    if not isinstance(text, (str, Sequence)) or isinstance(text, bytes):
+        raise ValueError(f"text {number} is {text!r}; give a string or a list of messages")
+    messages = [{"role": "user", "content": text}] if isinstance(text, str) else list(text)
+    if not messages:
+        raise ValueError(f"text {number} is an empty transcript; give at least one message")
+    for message in messages:
+        if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
+            raise ValueError(f"text {number} has the message {message!r}; expected {{'role': ..., 'content': ...}}")
+        if not all(isinstance(value, str) and value.strip() for value in message.values()):
+            raise ValueError(
+                f"text {number} has an empty or non-text field in {dict(message)!r}; leave such messages out"
+            )
+        if any(map(SURROGATE.search, message.values())):
+            raise ValueError(f"text {number} has half a surrogate pair in {dict(message)!r}; decode it as UTF-8 anew")
+    return [dict(message) for message in messages]
+
+
+def content_key(messages: list[dict[str, str]]) -> bytes:
+    """16 bytes that stand for a transcript's content."""
+    return hashlib.blake2b(json.dumps(messages, sort_keys=True).encode(), digest_size=16).digest()
+
+
 def token_index(mask: np.ndarray, position: str) -> np.ndarray:
     """Index of the penultimate or last real token in each row of a mask (batch, T), whichever side is padded."""
-    mask = np.asarray(mask, dtype=bool)
-    if mask.ndim != 2:
-        raise ValueError(f"mask has shape {mask.shape}; expected (batch, tokens)")
     back = POSITIONS.get(position)
     if back is None:
         raise ValueError(f"position {position!r} has no single token; choose penultimate or last")
-    short = np.flatnonzero(mask.sum(axis=1) < back)
-    if short.size:
-        raise ValueError(
-            f"row {short[0]} has {int(mask[short[0]].sum())} real token(s); the {position} token needs at least {back}"
-        )
-    return np.array([np.flatnonzero(row)[-back] for row in mask])
+    real = [np.flatnonzero(row) for row in mask]
+    for row, places in enumerate(real):
+        if len(places) < back:
+            raise ValueError(f"row {row} has {len(places)} real token(s); the {position} token needs at least {back}")
+    return np.array([places[-back] for places in real])
 
 
 def load_encoder(name: str = "smollm2-135m", *, cache: bool = True, **settings: Any) -> Encoder:
@@ -107,7 +132,7 @@ class Encoder:
         self.settings = replace(settings, layer=self.layer, max_tokens=min(settings.max_tokens, longest))
         self.stats = EncoderStats()
         self.lock = threading.Lock()
-        self.prefixes = PrefixStore()
+        self.prefixes = Recent()
         folder = cache_dir() / "hidden_states" if cache else None
         self._cache = StateCache(folder / f"{self._hash()[:24]}.states", self.d) if folder else None
 
@@ -144,13 +169,10 @@ class Encoder:
             return "".join(f"{message['role']}: {message['content']}\n" for message in messages)
         if not self.tokenizer.chat_template:
             raise ValueError(f"the tokenizer of {self.name!r} has no chat template; use input_format='raw'")
-        # Templates know these three roles; some drop any other without a word. An agent's line becomes the assistant's.
-        messages = [
-            message
-            if message["role"] in ("system", "user", "assistant")
-            else {"role": "assistant", "content": f"{message['role']}: {message['content']}"}
-            for message in messages
-        ]
+        for message in messages:
+            # Templates know three roles; some drop any other without a word. An agent's line becomes the assistant's.
+            if message["role"] not in ("system", "user", "assistant"):
+                message |= {"role": "assistant", "content": f"{message['role']}: {message['content']}"}
         return self.tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, enable_thinking=self.settings.thinking
         )
@@ -186,23 +208,18 @@ class Encoder:
         wanted = range(self.n_layers + 1) if layers == "all" else [self._layer_index(layer) for layer in layers]
         for position in positions:
             one_of("position", position, POSITIONS)
-        for setting, values in (("layers", wanted), ("positions", positions)):
+        for values in (wanted, positions):
             if not len(values) or len(set(values)) < len(values):
-                raise ValueError(f"{setting} are {list(values)}; give at least one, and each once")
+                raise ValueError(f"layers or positions are {list(values)}; give at least one, and each once")
         return self._grid(texts, wanted, positions, reuse_prefix=False)
 
     def forward_passes(
-        self,
-        ids: Mapping[bytes, list[int]],
-        begun: Mapping[bytes, Prefix | None],
-        *,
-        all_layers: bool,
-        keep: bool,
-        model: Any = None,
+        self, ids: Mapping[bytes, list[int]], begun: Mapping[bytes, Prefix | None], model: Any = None, **settings: bool
     ) -> Iterator[tuple[list[bytes], list[list[int]], Any]]:
         """Runs the model over texts `ids`, a batch of like lengths at a time: (keys, their new token ids, output).
 
-        `begun`: the prefixes of texts that go on where one ended. `keep`: whether the texts become prefixes themselves.
+        `begun`: the prefixes of texts that go on where one ended; `settings`: see `run_model`, with `keep` the texts
+        become prefixes themselves.
         """
         new = {key: tokens[len(begun[key].ids) if begun.get(key) else 0 :] for key, tokens in ids.items()}
         with progress(sum(map(len, new.values())), f"encoding with {self.name}") as bar:
@@ -212,17 +229,15 @@ class Encoder:
                 for batch in padded_batches(group, {key: len(new[key]) for key in group}, BATCH_TOKENS):
                     fresh = [new[key] for key in batch]
                     prefixes = [begun[key] for key in batch if begun.get(key)]
-                    output, kept = run_model(model or self.model, fresh, prefixes, all_layers, keep)
+                    output, kept = run_model(model or self.model, fresh, prefixes, **settings)
                     for key, states in zip(batch, kept, strict=False):
-                        self.prefixes.put(key, ids[key], states)
+                        self.prefixes.put(key, Prefix(ids[key], states))
                     yield batch, fresh, output
                     spent = sum(map(len, fresh))
                     self.stats.tokens_encoded += spent
                     bar.update(spent)
 
-    def read(
-        self, output: Any, ids: Sequence[list[int]], layers: Sequence[int], positions: Sequence[str]
-    ) -> np.ndarray:
+    def read(self, output: Any, ids: list[list[int]], layers: Sequence[int], positions: Sequence[str]) -> np.ndarray:
         """(batch, n_layers, n_positions, d) out of a forward pass over right-padded `ids`."""
         import torch
 
@@ -246,7 +261,7 @@ class Encoder:
         self, texts: Sequence[Text], layers: Sequence[int], positions: Sequence[str], reuse_prefix: bool
     ) -> np.ndarray:
         if isinstance(texts, str) or not isinstance(texts, Iterable):
-            raise TypeError(f"texts is {'one string' if isinstance(texts, str) else repr(texts)}; give a list of texts")
+            raise TypeError(f"texts is {texts!r}; give a list of texts")
         # A chat template closes with a generation prompt, so a longer transcript does not begin with a shorter one; the
         # mean needs every token's state.
         keep = reuse_prefix and self.input_format == "raw" and "mean" not in positions
@@ -259,16 +274,14 @@ class Encoder:
             begun = {key: self.prefixes.find(content_key(distinct[key][:-1]), ids[key]) for key in ids if keep}
             before, all_layers = self.stats.tokens_encoded, list(layers) != [self.n_layers]
             for batch, fresh, output in self.forward_passes(ids, begun, all_layers=all_layers, keep=keep):
-                counts, states = [len(ids[key]) for key in batch], self.read(output, fresh, layers, positions)
+                states = self.read(output, fresh, layers, positions)
+                made = {key: (len(ids[key]), grid) for key, grid in zip(batch, states, strict=True)}
                 if self._cache:
-                    self._cache.put(batch, counts, layers, positions, states)
-                known.update(zip(batch, zip(counts, states, strict=True), strict=True))
-            self.stats.texts += len(keys)
+                    self._cache.put(made, layers, positions)
+                known |= made
             self.stats.tokens_saved += sum(known[key][0] for key in keys) - self.stats.tokens_encoded + before
-        out = np.empty((len(keys), len(layers), len(positions), self.d), dtype=np.float32)
-        for row, key in zip(out, keys, strict=True):
-            row[:] = known[key][1]
-        return out
+        states = [known[key][1] for key in keys]
+        return np.array(states, np.float32).reshape(len(keys), len(layers), len(positions), self.d)
 
     def _layer_index(self, layer: int) -> int:
         index = whole("layer", layer)
@@ -276,3 +289,40 @@ class Encoder:
         if not 0 <= index <= self.n_layers:
             raise ValueError(f"layer {layer} does not exist; {self.name!r} has layers 0 to {self.n_layers}")
         return index
+
+
+class StateCache:
+    """`get` and `put` of float32 vectors of length `d`, keyed by (text digest, layer, position)."""
+
+    def __init__(self, path: Path, d: int) -> None:
+        self.d = d
+        try:
+            self.store = Store(path)
+        except OSError as error:
+            raise OSError(f"{error}, or load the encoder with cache=False") from None
+
+    def get(self, texts: Sequence[bytes], layers: Sequence[int], positions: Sequence[str]) -> dict[bytes, Grid]:
+        """The texts of which every (layer, position) is stored, by digest."""
+        names = _names(layers, positions)
+        entries = self.store.get(text + name for text in texts for name in names)
+        found = {}
+        for text in texts:
+            values = [entries.get(text + name, b"") for name in names]
+            if all(len(value) == 4 + 4 * self.d for value in values):
+                states = np.array([np.frombuffer(value, "<f4", offset=4) for value in values], np.float32)
+                if np.isfinite(states).all():
+                    count = int.from_bytes(values[0][:4], "little")
+                    found[text] = count, states.reshape(len(layers), len(positions), self.d)
+        return found
+
+    def put(self, grids: dict[bytes, Grid], layers: Sequence[int], positions: Sequence[str]) -> None:
+        """Stores texts' grids in one transaction."""
+        entries = {}
+        for text, (count, states) in grids.items():
+            for name, vector in zip(_names(layers, positions), states.reshape(-1, self.d), strict=True):
+                entries[text + name] = count.to_bytes(4, "little") + vector.astype("<f4").tobytes()
+        self.store.put(entries)
+
+
+def _names(layers: Sequence[int], positions: Sequence[str]) -> list[bytes]:
+    return [struct.pack("<H", layer) + position.encode() for layer, position in product(layers, positions)]

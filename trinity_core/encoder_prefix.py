@@ -7,10 +7,10 @@ for recently encoded transcripts (about 46 KB a token for SmolLM2-135M in float3
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-K = TypeVar("K", bound=Hashable)
+K = TypeVar("K")
 
 STORE_BYTES = 1 << 30
 
@@ -22,29 +22,27 @@ class Prefix(NamedTuple):
     states: Any
 
 
-class PrefixStore:
-    """The most recently used prefixes, at most `STORE_BYTES` in all."""
+class Recent(OrderedDict):
+    """The most recently used values, which hold `states` of their own memory, at most `STORE_BYTES` in all."""
 
-    def __init__(self) -> None:
-        self._prefixes: OrderedDict[bytes, Prefix] = OrderedDict()
-        self._bytes = 0
+    nbytes = 0
 
-    def find(self, key: bytes, ids: list[int]) -> Prefix | None:
-        """The stored prefix under `key`, if `ids` really begins with it and at least two tokens are new."""
-        prefix = self._prefixes.get(key)
-        if prefix is None or len(ids) < len(prefix.ids) + 2 or ids[: len(prefix.ids)] != prefix.ids:
+    def put(self, key: bytes, value: Any) -> None:
+        """Keeps a value as the most recently used."""
+        if key in self:
+            self.nbytes -= self.pop(key).states.nbytes
+        self[key] = value
+        self.nbytes += value.states.nbytes
+        while self.nbytes > STORE_BYTES and len(self) > 1:
+            self.nbytes -= self.popitem(last=False)[1].states.nbytes
+
+    def find(self, key: bytes, ids: list[int]) -> Any:
+        """The value under `key`, if `ids` really begins with its own and at least two tokens are new; or None."""
+        found = self.get(key)
+        if found is None or len(ids) < len(found.ids) + 2 or ids[: len(found.ids)] != found.ids:
             return None
-        self._prefixes.move_to_end(key)
-        return prefix
-
-    def put(self, key: bytes, ids: list[int], states: Any) -> None:
-        """Keeps a prefix; `states` must own its memory."""
-        if key in self._prefixes:
-            self._bytes -= self._prefixes.pop(key).states.nbytes
-        self._prefixes[key] = Prefix(ids, states)
-        self._bytes += states.nbytes
-        while self._bytes > STORE_BYTES and len(self._prefixes) > 1:
-            self._bytes -= self._prefixes.popitem(last=False)[1].states.nbytes
+        self.move_to_end(key)
+        return found
 
 
 def padded_batches(keys: Iterable[K], tokens: Mapping[K, int], limit: int) -> Iterator[list[K]]:
@@ -65,7 +63,7 @@ def run_model(
     """One forward pass over new tokens after their prefixes (an empty list: none).
 
     Returns transformers' output, whose hidden states cover the new tokens alone (batch, T_new, d), padded on the right,
-    and with `keep` each text's keys and values, old and new, for `PrefixStore.put`.
+    and with `keep` each text's keys and values, old and new, for a `Prefix`.
     """
     import torch
     from transformers import DynamicCache

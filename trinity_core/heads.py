@@ -2,10 +2,8 @@
 
 A head maps the hidden state h (d numbers) of a transcript to n_a = L + 3 logits z: one for each of the L agents, then
 one for each role. A *separate* softmax over either part gives the chances of the agents and of the roles, and agent and
-role are drawn independently. The main head is a plain matrix without bias, z = W h: row a scores agent a, row L + r
-scores role r. A.4 has four others. A head knows its sizes alone; its weights stay outside, as flat theta (..., n).
-
-Symbols: h -> `states`, z -> `logits`, L -> `n_agents`, n_a -> `n_logits`, r -> `rank`, theta (head part) -> `theta`.
+role are drawn independently. The main head is a plain matrix without bias, z = W h; A.4 has four others. A head knows
+its sizes alone; its weights stay outside, as flat theta (..., n).
 
 Departures: the caller hands in the uniform numbers of the draw (the released loop: one global, unseeded generator).
 Where A.4 leaves it open, every head but low-rank starts at zero, as the released run's vector does (half of the sparse
@@ -79,9 +77,9 @@ class Head(ABC):
     def logits(self, theta: np.ndarray, states: np.ndarray, **settings: Any) -> np.ndarray:
         """theta (..., n), states (..., m, d) -> z (..., m, L+3), float64; the leading axes broadcast.
 
-        (n,) on (m, d) is one candidate; (lambda, n) on (lambda, m, d) a population, each on its own states; (lambda, n)
-        on (m, d) a population on common states. The last bits may depend on m, as in any BLAS product; with m = 1 a
-        logit is free of what else is asked. `settings`: the sparse head's `gumbel`. ValueError for sizes that differ.
+        (lambda, n) on (lambda, m, d) is a population, each on its own states; on (m, d) one on common states. The last
+        bits may depend on m, as in any BLAS product; with m = 1 a logit is free of what else is asked. `settings`: the
+        sparse head's `gumbel`. ValueError for sizes that differ.
         """
         arrays, states = self.split(theta), np.asarray(states, dtype=np.float64)
         if states.ndim < 2 or states.shape[-1] != self.d:
@@ -225,11 +223,8 @@ HEADS: dict[str, Callable[..., Head]] = {  # Table 3's heads, in its order
 
 
 def make_head(name: str, n_agents: int, d: int, **settings: int) -> Head:
-    """The head called `name` (one of HEADS) for L agents and hidden states of d numbers.
-
-    `settings`: rank=20 (default, the printed size) or rank=14 (the text's) for "low-rank"; the others have none.
-    Raises ValueError for an unknown name or setting, a size below 1, or a d too small for the blocks.
-    """
+    """The head called `name` (one of HEADS) for L agents and hidden states of d numbers; `settings`: rank=20 (default,
+    the printed size) or rank=14 (the text's) for "low-rank". ValueError names what does not exist or fit."""
     one_of("head", name, HEADS)
     if unknown := [key for key in settings if (name, key) != ("low-rank", "rank")]:
         raise ValueError(f"the {name} head has no setting {unknown[0]!r}; only 'low-rank' has one: rank=20 or rank=14")
@@ -253,8 +248,7 @@ def decide(logits: np.ndarray, n_agents: int, *, mode: str = "sample", uniforms:
     """The agent and the role of every row of `logits` (..., L+3), as arrays of shape (...).
 
     mode "sample" draws both by inverse CDF from `uniforms` (..., 2) in [0, 1): [..., 0] picks the agent, [..., 1] the
-    role; an option of probability 0 is never drawn. mode "argmax" takes the largest logit, the lowest index on a tie,
-    and does not read `uniforms`. ValueError for another mode, and for uniforms or logits that do not fit.
+    role. mode "argmax" takes the largest logit, the lowest index on a tie. ValueError names what does not fit.
     """
     one_of("decision mode", mode, ("sample", "argmax"))
     if mode == "argmax":

@@ -21,15 +21,11 @@ def results_root() -> Path:
 
 
 def cache_dir() -> Path:
-    """The folder for what can be computed again (weights, hidden states): outside the repository, shared by clones.
-
-    `TRINITY_CACHE`, else `$XDG_CACHE_HOME/trinity`, else `~/.cache/trinity`. Created when missing.
-    """
-    named = os.environ.get("TRINITY_CACHE")
-    if named:
-        path = Path(os.path.abspath(os.path.expanduser(named)))  # whole: a later change of folder must not move it
-    else:
-        path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trinity"
+    """The folder for what can be computed again (weights, hidden states), created when missing: `TRINITY_CACHE`, else
+    `$XDG_CACHE_HOME/trinity`, else `~/.cache/trinity`."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    # Absolute: a later change of the working folder must not move it.
+    path = Path(os.path.abspath(os.path.expanduser(os.environ.get("TRINITY_CACHE") or f"{base}/trinity")))
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

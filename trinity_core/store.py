@@ -1,12 +1,9 @@
 """What must not be made twice, on disk: key -> bytes, in one SQLite file.
 
-Every `put` is one transaction, so a killed process loses nothing that it had put, and any number of processes and
-threads may read and write one file at once. Two kinds of file:
-
-- a plain one holds what can be computed again. One that SQLite cannot read is set aside as `NAME.broken` with a warning
-  and started anew; one that cannot be written is read, and said so once. It may be lost, but it is never wrong.
-- a `precious` one holds what was paid for: it is on the disk when `put` returns, and any trouble is an OSError that
-  names the file, which is left as it is.
+Every `put` is one transaction; any number of processes and threads may read and write one file at once. A plain file
+holds what can be computed again: one that SQLite cannot read is set aside as `NAME.broken` with a warning and started
+anew, one that cannot be written is read, and said so once. A `precious` one holds what was paid for: it is on the disk
+when `put` returns, and any trouble is an OSError that names the file, which is left as it is.
 """
 
 from __future__ import annotations
@@ -19,10 +16,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 Key = bytes | str
-T = TypeVar("T")
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
 PATIENCE = 60.0  # seconds to wait for another process that is writing
@@ -34,8 +30,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, precious: bool = False) -> None:
         self.path, self.precious = Path(path), precious
-        self._lock = threading.Lock()
-        self._warned = False
+        self._lock, self._warned = threading.Lock(), False
         self._connections: dict[
             int, sqlite3.Connection
         ] = {}  # one a process: a forked child must not touch its parent's
@@ -43,7 +38,7 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._trouble(error) from None
-        self._do(lambda connection: None, None, opening=True)
+        self._do(lambda connection: None, opening=True)
 
     def get(self, keys: Iterable[Key]) -> dict[Key, bytes]:
         """The values of those keys that are there."""
@@ -57,7 +52,7 @@ class Store:
                 found.update(connection.execute(f"SELECT key, value FROM entries WHERE key IN ({marks})", chunk))
             return found
 
-        return self._do(read, {})
+        return self._do(read) or {}
 
     def put(self, entries: Mapping[Key, bytes]) -> None:
         """Keeps all entries, over older ones of the same keys, or none."""
@@ -66,29 +61,28 @@ class Store:
             with connection:
                 connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", entries.items())
 
-        self._do(write, None)
+        self._do(write)
 
     def items(self) -> list[tuple[Key, bytes]]:
         """All entries, by key."""
-        return self._do(lambda connection: list(connection.execute("SELECT key, value FROM entries ORDER BY key")), [])
+        return self._do(lambda one: one.execute("SELECT key, value FROM entries ORDER BY key").fetchall()) or []
 
-    def _do(self, action: Callable[[sqlite3.Connection], T], otherwise: T, opening: bool = False) -> T:
-        """What the action gives on the open file; `otherwise` where a plain file can do no more than warn."""
+    def _do(self, action: Callable[[sqlite3.Connection], Any], opening: bool = False) -> Any:
+        """What the action gives on the open file; None where a plain file can do no more than warn."""
         with self._lock:
             try:
                 return action(self._connected())
-            except sqlite3.OperationalError as error:  # read-only, full, or held by another process
-                if self.precious or opening:
-                    raise self._trouble(error) from None
-                if not self._warned:
-                    warnings.warn(f"{self._trouble(error)}; what it lacks is computed again", stacklevel=4)
-                self._warned = True
-                return otherwise
             except sqlite3.DatabaseError as error:
-                if type(error) is not sqlite3.DatabaseError:  # wrong use, such as a value that is not bytes
+                unusable = isinstance(error, sqlite3.OperationalError)  # read-only, full, or held by another process
+                if not unusable and type(error) is not sqlite3.DatabaseError:  # wrong use: a value that is not bytes
                     raise
-                if self.precious:
+                if self.precious or (unusable and opening):
                     raise self._trouble(error) from None
+                if unusable:
+                    if not self._warned:
+                        warnings.warn(f"{self._trouble(error)}; what it lacks is computed again", stacklevel=4)
+                    self._warned = True
+                    return None
                 self._set_aside(error)
                 return action(self._connected())
 
@@ -100,9 +94,9 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
-            until = time.monotonic() + PATIENCE
             # Written ahead, so that a writer waits for no reader, nor a plain file's for the disk. The switch does not
             # wait by itself where two processes open a new file at once.
+            until = time.monotonic() + PATIENCE
             while not _switched(connection) and time.monotonic() < until:
                 time.sleep(0.01)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self.precious else 'NORMAL'}")
@@ -127,17 +121,14 @@ class Store:
             self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
 
     def _trouble(self, error: Exception) -> OSError:
-        return OSError(
-            f"{self.path} cannot be read or written ({error}); free the disk, set TRINITY_CACHE to a folder you can"
-            " write, or move a damaged file away"
-        )
+        remedy = "free the disk, set TRINITY_CACHE to a folder you can write, or move a damaged file away"
+        return OSError(f"{self.path} cannot be read or written ({error}); {remedy}")
 
 
 def _switched(connection: sqlite3.Connection) -> bool:
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        return bool(connection.execute("PRAGMA journal_mode = WAL"))
     except sqlite3.OperationalError as error:
-        if "locked" in str(error):
-            return False
-        raise
-    return True
+        if "locked" not in str(error):
+            raise
+        return False

@@ -9,17 +9,13 @@ U and V stay; the factor keeps the sum of the singular values (the "energy"). Tw
   embedding, the same seven, the language-model head; 9 x 1,024 = 9,216 offsets for Qwen3-0.6B.
 
 The tied embedding. Qwen3-0.6B's head *is* its embedding, one tensor under two names, so the released vector has 1,024
-offsets for either name. Each block is written from the decomposition of the original weights, in state-dict order; the
-head comes last and overwrites the embedding's version. So the two do not compound: the head's offsets win, the
-embedding's 1,024 change nothing (18,432 of the 19,456 released parameters act), and, the tensor being shared, the
-head's offsets change what the model *reads* and with it every layer. Without tying it is the other way round: the
-embedding's offsets act, the head's cannot reach a hidden state. `tests/test_svf.py` writes all nine blocks into a small
-Qwen3 of either kind and finds just that.
+offsets for either name. Each block is written from the original weights, in that order: the head's offsets come last
+and win, the embedding's 1,024 change nothing (18,432 of the 19,456 released parameters act), and the head's change what
+the model *reads* and with it every layer. Without tying the embedding's offsets act, and the head's reach no hidden
+state. `tests/core/test_svf.py` writes all nine blocks into a small Qwen3 of either kind and finds just that.
 
 Departures: the released code computes in bfloat16, where 1 + delta is rounded and delta = 0 does not give W back. Here
 W' = W + U diag(g - s) V^T with g the new singular values, so delta = 0 gives the original tensors bit for bit.
-
-Symbols: delta -> `deltas`, s -> the second of `factors`, s' sum(s)/sum(s') -> `singular_values`.
 """
 
 from __future__ import annotations
@@ -28,6 +24,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from trinity_core.checks import one_of
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
@@ -49,13 +47,11 @@ class Factors(NamedTuple):
 class Svf:
     """Which matrices of an encoder's model are adapted, and what offsets make of them.
 
-    `sizes`: block -> its number of singular values, in the order of the offsets; `size`: their sum. Decomposing takes
-    some seconds (SmolLM2) and is done when first needed.
+    `sizes`: block -> its number of singular values, in the order of the offsets; `size`: their sum.
     """
 
     def __init__(self, encoder: Encoder, rule: str = "layer") -> None:
-        if rule not in SVF_RULES:
-            raise ValueError(f"unknown SVF rule {rule!r}; choose {' or '.join(SVF_RULES)}")
+        one_of("SVF rule", rule, SVF_RULES)
         self._model = encoder.model
         config = self._model.config
         sliding = set((getattr(config, "layer_types", None) or [])[-2:]) - {"full_attention"}
@@ -79,7 +75,7 @@ class Svf:
 
     @cached_property
     def factors(self) -> dict[str, Factors]:
-        """The decomposition of every adapted parameter of the model, decomposed in float64."""
+        """The decomposition of every adapted parameter of the model, in float64 (some seconds for SmolLM2)."""
         import torch
 
         found = {}
@@ -102,8 +98,8 @@ class Svf:
             )
         if not np.isfinite(deltas).all():
             raise ValueError("deltas hold a value that is not finite; refuse this candidate before it acts")
-        starts = np.cumsum([0, *self.sizes.values()])
-        blocks = {name: deltas[:, a:b] for name, a, b in zip(self.sizes, starts[:-1], starts[1:], strict=True)}
+        parts = np.split(deltas, np.cumsum(list(self.sizes.values()))[:-1], axis=1)
+        blocks = dict(zip(self.sizes, parts, strict=True))
         found = {}
         for name, (_, s, _) in self.factors.items():
             block = self._embedding_block if name == EMBEDDING else name

@@ -1,53 +1,55 @@
 """Hidden states for a population of SVF candidates, all that is common to them computed once.
 
 With the rule `layer` every candidate shares all below the second-to-last block. So that block's *input* is made once a
-text and kept, for all its tokens; a transcript that grew by a line adds the line's tokens alone. Then only the last two
-blocks run, for all (candidate, text) pairs together (`svf_blocks`), each distinct pair once. Between calls with the
-same offsets (the turns of one generation) the last block's keys and values are kept too, so a grown transcript costs a
-candidate its new tokens alone.
+text and kept; then only the last two blocks run, for all (candidate, text) pairs together (`TopBlocks`), each distinct
+pair once. Between calls with the same offsets (the turns of one generation) the last block's keys and values are kept
+too, so a transcript that grew by a line costs its new tokens alone.
 
-With the rule `released` the embedding itself differs between candidates: nothing is shared, and each candidate is a
-full forward pass with its weights.
+The second-to-last block's seven matrices act in factored form, W'x = U (g * (V^T x)) with g a candidate's singular
+values: pairs of all candidates share one matrix product, and no candidate's matrices are ever built. V^T x of q, k and
+v is made once a text. The last block is the model's own; a state is read at one token, so it needs keys and values of
+all tokens up to that one, but query, output and MLP of that one alone. All in float32.
+
+With the rule `released` the embedding itself differs between candidates: each is a full forward pass with its weights.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from trinity_core.checks import candidates_of
-from trinity_core.encoder import POSITIONS
-from trinity_core.encoder_input import Text, as_messages, content_key
-from trinity_core.encoder_prefix import PrefixStore, padded_batches
-from trinity_core.svf import Svf
-from trinity_core.svf_blocks import Pair, TopBlocks
+from trinity_core.encoder import POSITIONS, Text, as_messages, content_key
+from trinity_core.encoder_prefix import Prefix, Recent, padded_batches
+from trinity_core.svf import MATRICES, Svf
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
 
-STORE_BYTES = 1 << 30  # of block inputs: about 2.3 KB a token for SmolLM2, some 450,000 tokens
 CHUNK_TOKENS = 2048  # padded tokens of one matrix product: more gains nothing on two cores and costs memory
 
 Key = tuple[bytes, bytes]  # (candidate's offsets, text), hashed
 
 
-class BlockInput:
-    """The adapted block's input for one text: its own new tokens' rows, and the text that it continues, if any."""
+class BlockInput(NamedTuple):
+    """The adapted block's input for one text: its own new tokens' rows (about 2.3 KB a token for SmolLM2) as `states`,
+    and the text that it continues, if any."""
 
-    def __init__(self, ids: list[int], fresh: Any, parent: BlockInput | None) -> None:
-        self.ids, self.fresh, self.parent = ids, fresh, parent
+    ids: list[int]
+    states: Any
+    parent: BlockInput | None
 
     def fill(self, rows: Any) -> None:
         """Writes the rows of the first `len(rows)` tokens into rows (T, d)."""
-        start = len(self.ids) - len(self.fresh)
+        start = len(self.ids) - len(self.states)
         if self.parent is not None:
             self.parent.fill(rows[:start])
-        rows[start:] = self.fresh[: max(0, len(rows) - start)]
+        rows[start:] = self.states[: max(0, len(rows) - start)]
 
 
 class SvfEncoder:
@@ -66,10 +68,7 @@ class SvfEncoder:
         self.encoder = encoder
         self.svf = Svf(encoder, rule)
         self.rule, self.size = rule, self.svf.size
-        self._inputs: OrderedDict[bytes, BlockInput] = OrderedDict()
-        self._bytes = 0
-        self._population = b""
-        self._pairs = PrefixStore()
+        self._inputs, self._pairs, self._population = Recent(), Recent(), b""
 
     @cached_property
     def _blocks(self) -> TopBlocks:
@@ -95,7 +94,7 @@ class SvfEncoder:
         population = b"".join(names)
         with self.encoder.lock:
             if population != self._population:  # a new generation: what belongs to the last one is never asked again
-                self._population, self._pairs = population, PrefixStore()
+                self._population, self._pairs = population, Recent()
             distinct = dict(zip(keys, messages, strict=True))
             if self.rule == "released":
                 found = self._by_full_passes(deltas, pairs, distinct)
@@ -139,7 +138,7 @@ class SvfEncoder:
             with torch.inference_mode():
                 states, kept = self._blocks.states(rows, asked, gains)
                 for row, (name, key) in enumerate(chunk):
-                    self._pairs.put(name + key, ids[key], kept[:, row, : len(ids[key])].clone())
+                    self._pairs.put(name + key, Prefix(ids[key], kept[:, row, : len(ids[key])].clone()))
             found.update(zip(chunk, states.numpy(), strict=True))
         return found
 
@@ -156,12 +155,8 @@ class SvfEncoder:
         for batch, fresh, output in encoder.forward_passes(ids, begun, all_layers=True, keep=keep):
             for key, new, rows in zip(batch, fresh, output.hidden_states[self.svf.layer], strict=True):
                 made[key] = BlockInput(ids[key], rows[: len(new)].float().clone(), parent_of.get(key))
-                self._bytes += made[key].fresh.nbytes
         for key, found in made.items():
-            self._inputs[key] = found
-            self._inputs.move_to_end(key)
-        while self._bytes > STORE_BYTES and len(self._inputs) > 1:
-            self._bytes -= self._inputs.popitem(last=False)[1].fresh.nbytes
+            self._inputs.put(key, found)
         return made
 
     def _by_full_passes(
@@ -184,3 +179,132 @@ class SvfEncoder:
                 states = encoder.read(output, tokens, (encoder.n_layers,), (encoder.position,))[:, 0, 0]
                 found.update(zip([(name, key) for key in batch], states, strict=True))
         return found
+
+
+class Pair(NamedTuple):
+    """One state to make: text number `text` by candidate number `candidate`, read at the last of `tokens` tokens.
+
+    `begun`: the last block's keys and values (2, tokens, size) of its first tokens, of an earlier call, or None.
+    """
+
+    text: int
+    candidate: int
+    tokens: int
+    begun: Any
+
+    @property
+    def old(self) -> int:
+        """How many tokens need no work."""
+        return 0 if self.begun is None else self.begun.shape[1]
+
+
+class TopBlocks:
+    """The last two blocks and the final norm; `gains` are the candidates' singular values, (lambda, r) a matrix."""
+
+    def __init__(self, model: Any, svf: Svf) -> None:
+        # Own copies: the model below may be bfloat16.
+        self.adapted, self.last = copy.deepcopy(model.layers[-2:]).float()
+        self.norm = copy.deepcopy(model.norm).float()
+        self.rotary = model.rotary_emb
+        self.factors = {name: svf.factors[f"layers.{svf.layer}.{name}.weight"] for name in MATRICES}
+
+    def states(self, rows: Any, pairs: list[Pair], gains: dict[str, Any]) -> tuple[Any, Any]:
+        """From the adapted block's input, rows (texts, T, d), padded on the right: the final states (pairs, d) and the
+        last block's keys and values (2, pairs, T, size), which mean nothing past a pair's `tokens`."""
+        import torch
+
+        text = torch.tensor([pair.text for pair in pairs])
+        gains = {name: values[[pair.candidate for pair in pairs]][:, None] for name, values in gains.items()}
+        old = torch.tensor([pair.old for pair in pairs])
+        new = torch.tensor([pair.tokens for pair in pairs]) - old
+        width = rows.shape[1]
+        # Where each new token stands; padding repeats the last place, and what it gives is never read.
+        places = torch.clamp(old[:, None] + torch.arange(int(new.max())), max=width - 1)
+        cos, sin = (part[0] for part in self.rotary(rows, torch.arange(width)[None]))
+
+        attention, mlp = self.adapted.self_attn, self.adapted.mlp
+        normed = self.adapted.input_layernorm(rows)
+        inner = {name: normed @ self.factors[f"self_attn.{name}_proj"].vt.T for name in "qkv"}
+        query = self._outer("self_attn.q_proj", inner["q"][text[:, None], places], gains)
+        key = self._outer("self_attn.k_proj", inner["k"][text], gains)
+        value = self._outer("self_attn.v_proj", inner["v"][text], gains)
+        mixed = attend(
+            attention,
+            rotate(heads(query, attention, "q_norm"), cos[places], sin[places]),
+            rotate(heads(key, attention, "k_norm"), cos, sin),
+            heads(value, attention),
+            places,
+        )
+        hidden = rows[text[:, None], places] + self._full("self_attn.o_proj", mixed, gains)
+        normed = self.adapted.post_attention_layernorm(hidden)
+        gate, up = (self._full(f"mlp.{name}_proj", normed, gains) for name in ("gate", "up"))
+        hidden = hidden + self._full("mlp.down_proj", mlp.act_fn(gate) * up, gains)
+
+        attention = self.last.self_attn
+        normed = self.last.input_layernorm(hidden)
+        key = rotate(heads(attention.k_proj(normed), attention, "k_norm"), cos[places], sin[places])
+        fresh = torch.stack([key.transpose(1, 2).flatten(2), attention.v_proj(normed)])
+        kept = fresh if not old.any() and fresh.shape[2] == width else _joined(fresh, pairs, width)
+        every = torch.arange(len(pairs))
+        read = (old + new - 1)[:, None]
+        hidden, normed = hidden[every, new - 1][:, None], normed[every, new - 1][:, None]
+        mixed = attend(
+            attention,
+            rotate(heads(attention.q_proj(normed), attention, "q_norm"), cos[read], sin[read]),
+            heads(kept[0], attention),
+            heads(kept[1], attention),
+            read,
+        )
+        hidden = hidden + attention.o_proj(mixed)
+        hidden = hidden + self.last.mlp(self.last.post_attention_layernorm(hidden))
+        return self.norm(hidden)[:, 0], kept
+
+    def _outer(self, name: str, inner: Any, gains: dict[str, Any]) -> Any:
+        """U (g * inner), inner = V^T x: (pairs, T, r) -> (pairs, T, rows)."""
+        import torch
+
+        bias = self.adapted.get_submodule(name).bias
+        return torch.nn.functional.linear(inner * gains[name], self.factors[name].u, bias)
+
+    def _full(self, name: str, x: Any, gains: dict[str, Any]) -> Any:
+        """U (g * (V^T x)): (pairs, T, columns) -> (pairs, T, rows)."""
+        return self._outer(name, x @ self.factors[name].vt.T, gains)
+
+
+def heads(x: Any, attention: Any, norm: str = "") -> Any:
+    """(pairs, T, n * head size) -> (pairs, n, T, head size), normed a head where the model does so (Qwen3)."""
+    x = x.view(*x.shape[:2], -1, attention.head_dim)
+    if hasattr(attention, norm):
+        x = getattr(attention, norm)(x)
+    return x.transpose(1, 2)
+
+
+def rotate(x: Any, cos: Any, sin: Any) -> Any:
+    """Rotary position embedding of x (pairs, n, T, size), cos and sin (T, size) or (pairs, T, size)."""
+    import torch
+
+    first, second = x.chunk(2, dim=-1)
+    if cos.ndim == 3:
+        cos, sin = cos[:, None], sin[:, None]
+    return x * cos + torch.cat((-second, first), dim=-1) * sin
+
+
+def attend(attention: Any, query: Any, key: Any, value: Any, places: Any) -> Any:
+    """Causal attention of queries at `places` (pairs, T_q) over all keys -> (pairs, T_q, n * size)."""
+    import torch
+
+    mask = torch.arange(key.shape[2]) <= places[:, None, :, None]
+    mixed = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, scale=attention.scaling, enable_gqa=True
+    )
+    return mixed.transpose(1, 2).flatten(2)
+
+
+def _joined(fresh: Any, pairs: list[Pair], width: int) -> Any:
+    """Old keys and values, then the new: fresh (2, pairs, T_new, size) -> (2, pairs, width, size)."""
+    kept = fresh.new_zeros((2, len(pairs), width, fresh.shape[3]))
+    for row, pair in enumerate(pairs):
+        if pair.old:
+            kept[:, row, : pair.old] = pair.begun
+        kept[:, row, pair.old : pair.tokens] = fresh[:, row, : pair.tokens - pair.old]
+    return kept

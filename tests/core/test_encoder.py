@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trinity_core.encoder import POSITIONS, load_encoder, token_index
-from trinity_core.encoder_cache import StateCache
-from trinity_core.encoder_input import as_messages
+from trinity_core.encoder import POSITIONS, StateCache, as_messages, load_encoder, token_index
 from trinity_core.encoder_prefix import padded_batches
 from trinity_core.paths import ROOT
 from trinity_core.slm import find_model, packaged_gguf
@@ -227,7 +225,7 @@ def test_cache_folder_out_of_reach_is_named_with_the_remedy(tiny_folder, own_cac
 
 def test_cache_row_of_wrong_length_or_not_finite_is_encoded_again(tmp_path):
     cache = StateCache(tmp_path / "c.states", d=3)
-    cache.put([b"a", b"b", b"c"], [1, 2, 3], [5], ["last"], np.ones((3, 1, 1, 3), np.float32))
+    cache.put({name: (count, np.ones((1, 1, 3))) for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))}, [5], ["last"])
     keys = {key[:1]: key for key, _ in cache.store.items()}
     nan = np.full(3, np.nan, "<f4").tobytes()
     cache.store.put({keys[b"a"]: b"short", keys[b"b"]: bytes(4) + nan})
@@ -260,7 +258,7 @@ def test_bad_settings_are_named(tiny_folder, bad, named):
 
 def test_bad_texts_are_named(tiny_folder):
     encoder = load_encoder(str(tiny_folder), cache=False)
-    with pytest.raises(TypeError, match="one string"):
+    with pytest.raises(TypeError, match="texts is 'w1 w2'"):
         encoder.encode("w1 w2")
     with pytest.raises(TypeError, match="texts is None"):
         encoder.encode(None)
@@ -404,10 +402,10 @@ def test_prefix_store_forgets_the_oldest_beyond_its_limit(tiny_folder, monkeypat
 
     encoder = load_encoder(str(tiny_folder), cache=False)
     encoder.encode(grown(0), reuse_prefix=True)
-    size = encoder.prefixes._bytes
+    size = encoder.prefixes.nbytes
     monkeypatch.setattr(module, "STORE_BYTES", size // 3)
     encoder.encode(grown(1), reuse_prefix=True)
-    assert encoder.prefixes._bytes <= size // 3
+    assert encoder.prefixes.nbytes <= size // 3
     np.testing.assert_allclose(
         encoder.encode(grown(2), reuse_prefix=True),
         load_encoder(str(tiny_folder), cache=False).encode(grown(2)),

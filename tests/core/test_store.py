@@ -72,7 +72,7 @@ def test_a_file_that_is_damaged_while_it_is_used_is_started_anew(tmp_path):
     store = Store(tmp_path / "s.store")
     entries = {b"%d" % number: bytes(2000) for number in range(3000)}  # more than SQLite keeps in memory
     store.put(entries)
-    store._do(lambda connection: connection.execute(FLUSH).fetchall(), None)
+    store._do(lambda connection: connection.execute(FLUSH).fetchall())
     store.path.write_bytes(NO_DATABASE)
     with pytest.warns(UserWarning, match="cannot be read"):
         assert len(store.get(entries)) < 3000
@@ -91,7 +91,7 @@ def test_a_damaged_precious_file_is_named_and_left(tmp_path):
 def test_a_file_that_cannot_be_written_is_read_and_said_so_once(tmp_path, monkeypatch):
     store = Store(tmp_path / "s.store")
     store.put({b"a": b"1"})
-    store._do(lambda connection: connection.execute(FLUSH).fetchall(), None)
+    store._do(lambda connection: connection.execute(FLUSH).fetchall())
     monkeypatch.setattr("trinity_core.store.SCHEMA", "a statement that fails as a write does in a read-only folder")
     store = Store(tmp_path / "s.store")
     with pytest.warns(UserWarning, match="cannot be read or written.*TRINITY_CACHE"):

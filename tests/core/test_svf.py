@@ -10,7 +10,7 @@ import pytest
 from svf_reference import FullPasses, energy_kept, written_in_order
 from tiny_models import WORDS, make_model
 
-from trinity_core import svf_encoder
+from trinity_core import encoder_prefix, svf_encoder
 from trinity_core.encoder import load_encoder
 from trinity_core.svf import EMBEDDING, HEAD, MATRICES, Svf
 from trinity_core.svf_encoder import SvfEncoder
@@ -114,7 +114,7 @@ def test_offsets_that_mean_nothing_are_refused(tiny):
         svf.weights(np.full(svf.size, np.nan))
     with pytest.raises(ValueError, match=r"q_proj.weight \(smallest -2\).*keep offsets above -1"):
         svf.weights(np.full(svf.size, -2.0))
-    with pytest.raises(ValueError, match="unknown SVF rule 'all'; choose layer or released"):
+    with pytest.raises(ValueError, match="unknown SVF rule 'all'; choose one of layer, released"):
         Svf(load_encoder(tiny("qwen3"), cache=False), "all")
 
 
@@ -252,7 +252,7 @@ def test_each_pair_is_computed_once_and_a_grown_transcript_from_its_new_tokens(t
 
 
 def test_kept_inputs_are_bounded(tiny, monkeypatch):
-    monkeypatch.setattr(svf_encoder, "STORE_BYTES", 4000)  # some thirty tokens
+    monkeypatch.setattr(encoder_prefix, "STORE_BYTES", 4000)  # some thirty tokens
     encoder = load_encoder(tiny("qwen3"), cache=False)
     adapted, plain = SvfEncoder(encoder), FullPasses(encoder)
     deltas = offsets(1, adapted.size)
@@ -260,8 +260,8 @@ def test_kept_inputs_are_bounded(tiny, monkeypatch):
         texts = [transcript(seed, turn) for seed in range(4)]
         found = adapted.states(deltas, [0] * 4, texts)
         np.testing.assert_allclose(found, plain.states(deltas, [0] * 4, texts), atol=1e-4)
-        assert adapted._bytes == sum(kept.fresh.nbytes for kept in adapted._inputs.values())
-        assert adapted._bytes <= 4000 or len(adapted._inputs) == 1
+        assert adapted._inputs.nbytes == sum(kept.states.nbytes for kept in adapted._inputs.values())
+        assert adapted._inputs.nbytes <= 4000 or len(adapted._inputs) == 1
 
 
 def test_bfloat16_below_float32_above(tiny):

@@ -17,6 +17,7 @@ import pytest
 from made_states import MadeEncoder
 
 from suite.baselines.variants import Whitening
+from suite.chapters.learning import label_cost
 from suite.experiments import Experiment, run_experiments, seeds_of
 from suite.pools import load_pool
 from suite.questions import load_questions
@@ -29,7 +30,7 @@ from trinity_core.rollout import LoopSettings
 from trinity_core.training import METHODS, Task, train
 from trinity_core.training.learners import Adam, RandomSearch, Reinforce, SepCmaEs
 from trinity_core.training.log import LogError, TrainingLog
-from trinity_core.training.sft import Sft, label_cost, oracle_labels
+from trinity_core.training.sft import Sft, oracle_labels
 from trinity_core.training.train import TrainingError
 from trinity_core.types import Message
 

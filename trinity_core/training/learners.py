@@ -1,8 +1,6 @@
 """Three learners with one ask and tell: sep-CMA-ES, random search, REINFORCE (section 3.3, Table 4).
 
-`ask` gives the candidates of the next iteration and how many rollouts each gets; `tell` takes what came of them and
-returns what the log must hold to replay it; `replay` takes that back. `theta` is the result so far. All draws come from
-generators of (seed, iteration), so a replayed learner is the same, bit for bit.
+All draws come from generators of (seed, iteration), so a learner replayed from the log is the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -15,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from trinity_core.checks import one_of
 from trinity_core.heads import agent_role_probabilities
 from trinity_core.training.task import Task
 from trinity_core.world import Plays
 
 
 class Learner(ABC):
-    """What `train` needs of a method."""
+    """What `train` needs of a method; `theta` (n,) is the result so far."""
 
     theta: np.ndarray
     divisible = False  # whether an iteration may be cut to fewer candidates
@@ -64,13 +63,8 @@ class _SepCmaEs(Learner):
 
         self.settings = settings
         generator = np.random.default_rng([seed, 0xC3A])  # pycma's own: the clock at seed 0, numpy's global
-        options: dict[str, Any] = {
-            "CMA_diagonal": True,
-            "randn": lambda *shape: generator.standard_normal(shape),
-            "seed": np.nan,
-            "verbose": -9,
-            "verb_log": 0,
-        }
+        options: dict[str, Any] = {"CMA_diagonal": True, "seed": np.nan, "verbose": -9, "verb_log": 0}
+        options["randn"] = lambda *shape: generator.standard_normal(shape)
         if settings.population is not None:
             options["popsize"] = settings.population
         if settings.mirrored:
@@ -78,8 +72,6 @@ class _SepCmaEs(Learner):
         head = task.head.initial(np.random.default_rng([seed, 0x170]))
         start = np.concatenate([np.zeros(task.n - len(head)), head])
         self.strategy = cma.CMAEvolutionStrategy(start, settings.sigma, options)
-        self._asked: list[np.ndarray] = []
-        self._costs: list[float] = []
         # The step size follows which of the first two candidates is better, and stays where they tie: its rule reads
         # the fitness itself, not the ranks that `replay` sorts by.
         update = self.strategy.adapt_sigma.update2
@@ -115,10 +107,8 @@ class _SepCmaEs(Learner):
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """Settings of the paper's random search: weights uniform in [-bound, bound], `rollouts` each, the best one kept.
-
-    `vectors` are drawn an iteration: 16 make about one generation of sep-CMA-ES.
-    """
+    """Settings of the paper's random search: weights uniform in [-bound, bound], `rollouts` each, the best one kept;
+    `vectors` are drawn an iteration: 16 make about one generation of sep-CMA-ES."""
 
     rollouts: int = 32
     bound: float = 0.5
@@ -135,11 +125,9 @@ class _RandomSearch(Learner):
     def __init__(self, settings: RandomSearch, task: Task, seed: int) -> None:
         self.settings, self.n, self.seed = settings, task.n, seed
         self.theta, self.best = np.zeros(task.n), -np.inf
-        self._asked = np.empty((0, task.n))
 
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
-        generator = np.random.default_rng([self.seed, 0x5EA, iteration])
-        bound = self.settings.bound
+        bound, generator = self.settings.bound, np.random.default_rng([self.seed, 0x5EA, iteration])
         self._asked = generator.uniform(-bound, bound, (self.settings.vectors, self.n))
         return self._asked, self.settings.rollouts
 
@@ -165,16 +153,14 @@ class Reinforce:
     def start(self, task: Task, seed: int) -> Learner:
         """A learner at theta = 0. ValueError for tasks whose gradient is not that of a linear head on fixed states."""
         task.check_linear("REINFORCE")
-        if self.baseline not in ("none", "family"):
-            raise ValueError(f"unknown baseline {self.baseline!r}; choose none or family")
+        one_of("baseline", self.baseline, ("none", "family"))
         return _Reinforce(self, task)
 
 
 class _Reinforce(Learner):
     def __init__(self, settings: Reinforce, task: Task) -> None:
         self.settings, self.task = settings, task
-        self.theta = np.zeros(task.n)
-        self.adam = Adam(settings.rate, task.n)
+        self.theta, self.adam = np.zeros(task.n), Adam(settings.rate, task.n)
 
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
         return self.theta[None], self.settings.rollouts

@@ -1,9 +1,8 @@
 """The log of a training: one JSON line an iteration, from which it goes on exactly where it was killed.
 
-The first line names what is trained. Each further line holds what the learner was told, so a resumed training replays
-it through the optimiser and needs no saved state: candidates come again from the seed, rewards from the log. Every line
-is on disk before the next iteration begins; a last line that a kill cut short is dropped and its iteration is played
-again. Each line ends with a sum over itself and the lines before: a log that was changed since is refused.
+The first line names what is trained; each further one holds what the learner was told, so a resumed training replays
+it and needs no saved state: candidates come again from the seed, rewards from the log. A last line that a kill cut
+short is dropped and played again. Each line ends with a sum over itself and the lines before: a changed log is refused.
 """
 
 from __future__ import annotations
@@ -22,11 +21,8 @@ class LogError(ValueError):
 
 
 class TrainingLog:
-    """Reads and appends; `lines` are the iterations that were there at the start.
-
-    LogError names a file that is not a log, that another training is writing, a line that was changed, or the settings
-    that differ.
-    """
+    """Reads and appends; `lines` are the iterations that were there at the start. LogError names a file that is no log,
+    that another training is writing, a line that was changed, or the settings that differ."""
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
         self.path = Path(path)

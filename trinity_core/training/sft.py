@@ -1,9 +1,8 @@
 """Supervised fine-tuning, single step, head only (section 4 and A.2.1 of the paper).
 
-The label of a question is its oracle agent: for each of `seeds` replicates every agent answers alone, the agents with
-the highest reward tie and one is drawn evenly; the majority over the seeds is the label, ties again drawn evenly. The
-linear head's agent rows then minimise the cross-entropy of the labels by Adam. So a label costs seeds * L atomic
-evaluations; what the whole benchmark, and five turns with roles, would cost is `label_cost`.
+The label of a question is its oracle agent: for each of `seeds` replicates every agent answers alone and one of the
+best is drawn evenly; the majority over the seeds is the label, ties again drawn evenly. The linear head's agent rows
+then minimise the cross-entropy of the labels by Adam. So a label costs seeds * L atomic evaluations.
 """
 
 from __future__ import annotations
@@ -27,17 +26,8 @@ class Sft:
     epochs: int = 500
 
 
-def label_cost(questions: int, n_agents: int = 7, seeds: int = 3, turns: int = 1, roles: int = 1) -> int:
-    """LLM calls that label `questions`: seeds * questions * L for one step, L^(turns - 1) * roles^turns times as many
-    for several turns with roles (A.2.1)."""
-    return seeds * questions * n_agents * (n_agents ** (turns - 1) * roles**turns if turns > 1 else 1)
-
-
 def oracle_labels(rewards: np.ndarray, seed: int) -> np.ndarray:
-    """Labels (n,) from rewards (seeds, n, L): per seed the best agent, ties drawn evenly; then the majority, likewise.
-
-    ValueError for rewards that are not finite: a failed call says nothing of an agent.
-    """
+    """Labels (n,) from rewards (seeds, n, L), finite: per seed the best agent, ties drawn evenly; then the majority."""
     rewards = np.asarray(rewards, np.float64)
     if rewards.ndim != 3 or not np.isfinite(rewards).all():
         raise ValueError(f"rewards of shape {rewards.shape} must be (seeds, n, L) and finite")

@@ -1,12 +1,9 @@
 """What is learnt: a head (and SVF offsets) on a set of questions, judged by rollouts, which are counted.
 
-theta = [SVF offsets, head], n numbers. J(theta) = E[R] over the training questions and every draw; one rollout is one
-atomic evaluation, a Bernoulli draw of J. A `Task` plays whole populations; what it plays on is a `SimulatedWorld`, or
-`LiveWorld` for any other pool.
-
-Which questions a generation sees is the recipe's choice (`sampling`): `independent` draws one for every rollout of
-every candidate, as the paper's replications do; `stratified` gives each candidate the same number of every family;
-`common` shows all candidates the same questions with the same draws (common random numbers), stratified too.
+J(theta) = E[R] over the training questions and every draw; one rollout is one atomic evaluation, a draw of J. Which
+questions a generation sees is the recipe's choice (`sampling`): `independent` draws one for every rollout of every
+candidate, as the paper's replications do; `stratified` gives each candidate the same number of every family; `common`
+shows all candidates the same questions with the same draws (common random numbers), stratified too.
 """
 
 from __future__ import annotations
@@ -114,9 +111,7 @@ class Task:
 
     def judge(self, theta: np.ndarray, replicates: int, world: Any = None, mode: str | None = None) -> Plays:
         """The rollouts (1, n_questions * replicates) of one theta on every question of `world` (default: the task's
-        own), question by question.
-
-        The draws are keyed by question and replicate, so two thetas are compared on the same ones.
+        own), question by question. Draws are keyed by question and replicate: two thetas are compared on the same ones.
         """
         task = self if world is None else replace(self, world=world)
         count = len(task.world.questions)

@@ -1,24 +1,22 @@
 """`train`: one signature for every way to learn a coordinator, one budget, one log.
 
-The budget B_env counts atomic evaluations, that is single rollouts. No method can spend more: an iteration that would
-is not begun (for random search it is cut to whole vectors). Failed rollouts have been paid for and count, but are left
-out of a candidate's mean; a candidate all of whose rollouts failed is played again once, then the training stops with
-an error, its log whole.
+The budget B_env counts atomic evaluations, that is single rollouts: an iteration that would pass it is not begun (for
+random search it is cut to whole vectors). Failed rollouts count, but are left out of a candidate's mean; a candidate
+all of whose rollouts failed is played again once, then the training stops with an error, its log whole.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trinity_core.checks import one_of, whole
-from trinity_core.training.learners import RandomSearch, Reinforce, SepCmaEs
+from trinity_core.training.learners import Learner, RandomSearch, Reinforce, SepCmaEs
 from trinity_core.training.log import TrainingLog
 from trinity_core.training.sft import Sft, collect, fit
 from trinity_core.training.task import Task
@@ -28,12 +26,7 @@ from trinity_core.world import Plays
 if TYPE_CHECKING:
     import pandas as pd
 
-METHODS: dict[str, Any] = {
-    "sep-cma-es": SepCmaEs(),
-    "random-search": RandomSearch(),
-    "reinforce": Reinforce(),
-    "sft": Sft(),
-}
+METHODS = {"sep-cma-es": SepCmaEs(), "random-search": RandomSearch(), "reinforce": Reinforce(), "sft": Sft()}
 PAPER_BUDGET = 33 * 16 * 60
 
 
@@ -43,19 +36,14 @@ class TrainingError(RuntimeError):
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """`theta` (n,), its history (one row an iteration), the atomic `evaluations` spent, and why it ended (`stop`).
-
-    `history` columns: iteration, evaluations, fitness, best, flat (all candidates equal), failed, sigma, turns, tokens,
-    cost, one `agent: NAME` and one `role: NAME` share each. `checkpoints`: asked budget -> theta (n,) after the last
-    whole iteration within that budget.
-    """
+    """`theta` (n,), its history (one row an iteration: see `_summary`), the atomic `evaluations` spent, and why it ended
+    (`stop`). `checkpoints`: asked budget -> theta (n,) after the last whole iteration within that budget."""
 
     method: str
     theta: np.ndarray
     history: pd.DataFrame
     evaluations: int
     stop: str
-    seconds: float = 0.0
     checkpoints: Mapping[int, np.ndarray] = field(default_factory=dict)
 
 
@@ -74,42 +62,34 @@ def train(
 
     `settings` replaces the method's own. `log`: a file to write and, where it is there already, to go on from.
     `progress` is called with the evaluations of each iteration. `checkpoints`: smaller budgets whose results are kept
-    on the way (no method here looks ahead to its budget). ValueError for an unknown method, a seed below 0 or a
-    budget too small for one iteration; `LogError` for a log of other settings; `TrainingError` where a candidate cannot
-    be judged.
+    on the way. ValueError for an unknown method, a seed below 0 or a budget too small for one iteration; `LogError` for
+    a log of other settings; `TrainingError` where a candidate cannot be judged.
     """
     one_of("method", method, METHODS)
     budget, seed = whole("budget", budget, 0), whole("seed", seed, 0)
     settings = METHODS[method] if settings is None else settings
     if not isinstance(settings, type(METHODS[method])):
         raise ValueError(f"settings of {method} must be a {type(METHODS[method]).__name__}, not {settings!r}")
-    began = time.perf_counter()
+    import pandas as pd
+
     described = {"method": method, "budget": budget, "seed": seed, "settings": asdict(settings)}
     opened = closing(TrainingLog(log, described | {"task": task.describe()})) if log else nullcontext()
     with opened as written:
         if method == "sft":
-            result = _by_labels(task, budget, seed, settings, written)
-        else:
-            result = _by_rollouts(
-                method, task, budget, seed, settings, written, progress or (lambda _: None), sorted(checkpoints)
-            )
-    return replace(result, seconds=time.perf_counter() - began)
+            return _by_labels(task, budget, seed, settings, written)
+        learner = settings.start(task, seed)
+        rows, kept = _by_rollouts(task, learner, budget, seed, written, progress, sorted(checkpoints))
+        history = pd.DataFrame(rows)
+        return TrainingResult(method, learner.theta, history, rows[-1]["evaluations"], "budget spent", kept)
 
 
 def _by_rollouts(
-    method: str,
-    task: Task,
-    budget: int,
-    seed: int,
-    settings: Any,
-    log: TrainingLog | None,
-    progress: Callable[[int], None],
-    checkpoints: Sequence[int],
-) -> TrainingResult:
-    """Ask and tell, until the next iteration would pass the budget."""
-    import pandas as pd
-
-    learner, rows, kept, evaluations = settings.start(task, seed), [], {}, 0
+    task: Task, learner: Learner, budget: int, seed: int, log: TrainingLog | None, progress: Any, checkpoints: list[int]
+) -> tuple[list[dict[str, Any]], dict[int, np.ndarray]]:
+    """Ask and tell until the next iteration would pass the budget: (the history's rows, checkpoints)."""
+    rows: list[dict[str, Any]] = []
+    kept: dict[int, np.ndarray] = {}
+    evaluations = 0
     lines = log.lines if log else []
     while True:
         iteration = len(rows)
@@ -132,14 +112,13 @@ def _by_rollouts(
             if log:
                 log.append(line)
         rows.append(line["row"])
-        progress(rows[-1]["evaluations"] - evaluations)
+        if progress:
+            progress(rows[-1]["evaluations"] - evaluations)
         evaluations = rows[-1]["evaluations"]
     if not rows:
         least = rollouts if learner.divisible else len(thetas) * rollouts
-        raise ValueError(
-            f"a budget of {budget} atomic evaluations is too small for one iteration of {method}; give at least {least}"
-        )
-    return TrainingResult(method, learner.theta, pd.DataFrame(rows), evaluations, "budget spent", checkpoints=kept)
+        raise ValueError(f"a budget of {budget} evaluations is too small for one iteration; give at least {least}")
+    return rows, kept
 
 
 def _play(

@@ -112,3 +112,9 @@ def share_history(run: Trained) -> pd.DataFrame:
     columns = [name for name in run.result.history if name.startswith("agent: ")]
     table = run.result.history[["evaluations", *columns]]
     return table.rename(columns=lambda name: name.removeprefix("agent: "))
+
+
+def label_cost(questions: int, n_agents: int = 7, seeds: int = 3, turns: int = 1, roles: int = 1) -> int:
+    """LLM calls that label `questions` for SFT: seeds * questions * L for one step, L^(turns - 1) * roles^turns times
+    as many for several turns with roles (A.2.1)."""
+    return seeds * questions * n_agents * (n_agents ** (turns - 1) * roles**turns if turns > 1 else 1)

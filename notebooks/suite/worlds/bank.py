@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trinity_core import paths
-from trinity_core.encoder_input import as_messages, content_key
+from trinity_core.encoder import as_messages, content_key
 
 if TYPE_CHECKING:
     from trinity_core.encoder import Encoder
