@@ -182,12 +182,11 @@ def test_all_texts_are_listed_and_encoded_ahead(data, reader, monkeypatch):
     turn_worlds.encode_ahead(data, reader)
     assert reader.encoded == len(texts)
     listed = {repr(text) for text in texts}
-    for name, settings in turn_worlds.READ.items():
-        for setting in settings:
-            world = get_world(data, name, "test", reader, setting)
-            learnt = turns.learn(get_world(data, name, "train", reader, setting), world, 1, budget=33 * 16)
-            read = np.unique(learnt.plays.nodes[learnt.plays.nodes >= 0])
-            assert {repr(world.tree.transcripts[node].messages()) for node in read} <= listed
+    for name, setting in turn_worlds.READ:
+        world = get_world(data, name, "test", reader, setting)
+        learnt = turns.learn(get_world(data, name, "train", reader, setting), world, 1, budget=33 * 16)
+        read = np.unique(learnt.plays.nodes[learnt.plays.nodes >= 0])
+        assert {repr(world.tree.transcripts[node].messages()) for node in read} <= listed
 
 
 # --- coordinators ---

@@ -208,12 +208,6 @@ def test_tables_are_means_of_benchmarks():
     assert routing.unseen_single(data).tolist() == [0, 0, 0, 0]
 
 
-def test_percent_keeps_the_value_inside():
-    value = made(np.array([[1, 0], [0, 1]]), ["x", "y"]).estimate(np.array([0, 0]))
-    ours, (low, high) = routing.percent(value)
-    assert low <= ours <= high and ours == 50
-
-
 def test_variants_are_ordered_by_training_questions_alone():
     def found(*values):
         panels = ("cross-validation", "unseen benchmark", "test")

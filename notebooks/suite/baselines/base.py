@@ -90,7 +90,7 @@ def schedule(n_agents: int, *turns: tuple[int | None, Role | None]) -> np.ndarra
     return logits
 
 
-class _Schedules:
+class Schedules:
     """Policy and encoder of one run of the loop: logits (lambda, K, L + 3) by candidate and turn; no text is read."""
 
     d = 1
@@ -108,7 +108,7 @@ class _Schedules:
 
 def play(pool: Pool, jobs: Sequence[Job], logits: np.ndarray, *, seed: int) -> list[Rollout]:
     """The jobs' rollouts in the role loop, by schedules (lambda, K, L + 3); a job's candidate picks one of them."""
-    policy = _Schedules(logits, len(pool.agents))
+    policy = Schedules(logits, len(pool.agents))
     return run_rollouts(jobs, policy, policy, pool, LoopSettings(max_turns=logits.shape[1], seed=seed), check=is_right)
 
 

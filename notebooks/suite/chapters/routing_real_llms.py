@@ -15,6 +15,7 @@ import pandas as pd
 from suite.routers.methods import ONCE, Outcome, Run, best_by_benchmark, best_single
 from suite.routers.variants import Judged, Variant, folds, within_benchmarks
 from suite.stats.intervals import Estimate
+from suite.stats.scores import scores, wide
 from suite.worlds.routing import RoutingData
 from trinity_core.training.learners import Reinforce, SepCmaEs
 from trinity_core.training.sft import Sft
@@ -144,30 +145,21 @@ def stack(outcomes: Sequence[Outcome]) -> np.ndarray:
     return np.stack([outcome.chosen for outcome in outcomes])
 
 
-def percent(value: Estimate) -> tuple[float, tuple[float, float]]:
-    """(value, (low, high)) in percent, two decimals: what a claim takes."""
-    low, high = sorted((round(100 * value.low, 2), round(100 * value.high, 2)))
-    ours = min(max(round(100 * value.value, 2), low), high)
-    return ours, (low, high)
-
-
 def score_table(data: RoutingData, chosen: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """One row a method: accuracy (%) on each benchmark, their average, its interval."""
-    rows = []
-    for name, agents in chosen.items():
-        each = {bench: 100 * value.value for bench, value in data.by_benchmark(agents).items()}
-        rows.append({"method": name, **each, **_row(data.estimate(agents))})
-    return pd.DataFrame(rows)
-
-
-def _row(value: Estimate) -> dict[str, float]:
-    return {name: 100 * part for name, part in zip(("average", "low", "high"), value, strict=True)}
+    systems = {name: data.rewards(agents) for name, agents in chosen.items()}
+    return wide(scores(systems, data.families.tolist())).rename_axis("method").reset_index()
 
 
 def benchmark_intervals(data: RoutingData, chosen: np.ndarray) -> pd.DataFrame:
     """One method's accuracy on each benchmark with its interval (%)."""
-    rows = [{"benchmark": name, **_row(value)} for name, value in data.by_benchmark(chosen).items()]
-    return pd.DataFrame(rows).rename(columns={"average": "accuracy"})
+    names = list(dict.fromkeys(data.families.tolist()))
+    rows = scores({"": data.rewards(chosen)}, data.families.tolist(), parts=names)
+    return rows.rename(columns={"part": "benchmark", "value": "accuracy"})[["benchmark", "accuracy", "low", "high"]]
+
+
+def _row(value: Estimate) -> dict[str, float]:
+    return dict(zip(("average", "low", "high"), value.percent(), strict=True))
 
 
 def curve(data: RoutingData, outcomes: Sequence[Outcome], budgets: Sequence[int], seeds: int) -> pd.DataFrame:
@@ -200,8 +192,7 @@ def variant_table(judged: Sequence[Judged]) -> pd.DataFrame:
     for one in judged:
         row: dict[str, Any] = {"variant": one.variant.name, "trained numbers": one.parameters}
         for panel, found in one.estimates.items():
-            value, low, high = (100 * number for number in found)
-            row |= {panel: value, f"{panel} low": low, f"{panel} high": high}
+            row |= dict(zip((panel, f"{panel} low", f"{panel} high"), found.percent(), strict=True))
         rows.append(row | {"both": (row["cross-validation"] + row["unseen benchmark"]) / 2})
     table = pd.DataFrame(rows).sort_values("both", ascending=False, kind="stable", ignore_index=True)
     table["chosen"] = np.arange(len(table)) == 0

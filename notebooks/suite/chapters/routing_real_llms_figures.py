@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from suite.results.style import BLACK, BLUE, GREEN, GREY, METHOD_COLOURS, OKABE_ITO, mark_paper
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 MARKERS = "os^Dv<>P"
 LINES = ((0, (1, 2)), "--", "-.")
@@ -24,8 +22,6 @@ def _colour(method: str) -> str:
 
 def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
     """title -> points (questions, 2), side by side, a colour and a marker a benchmark."""
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(1, len(planes), figsize=(4.6 * len(planes), 4.4), squeeze=False)
     names = list(dict.fromkeys(labels.tolist()))
     for ax, (title, plane) in zip(axes[0], planes.items(), strict=True):
@@ -39,8 +35,6 @@ def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
 
 def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Mapping[str, float]) -> Figure:
     """One row a method (columns method, average, low, high); hollow diamonds: published; `lines`: vertical marks."""
-    import matplotlib.pyplot as plt
-
     figure, ax = plt.subplots(figsize=(8.2, 0.42 * len(table) + 1.7))
     rows = np.arange(len(table))[::-1]
     for row, (_, entry) in zip(rows, table.iterrows(), strict=True):
@@ -70,8 +64,6 @@ def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Ma
 
 def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping[str, float]) -> Figure:
     """Average against atomic evaluations (columns evaluations, average, low, high); `lines` across."""
-    import matplotlib.pyplot as plt
-
     figure, ax = plt.subplots(figsize=(8.2, 4.6))
     for place, (method, table) in enumerate(curves.items()):
         at = table["evaluations"] * (1 + 0.04 * (place - 1.5))
@@ -93,8 +85,6 @@ def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping
 
 def draw_settings(panels: Mapping[str, pd.DataFrame], lines: Mapping[str, float]) -> Figure:
     """One panel a question (columns setting, average, low, high), sharing the axis of accuracies."""
-    import matplotlib.pyplot as plt
-
     heights = [len(table) for table in panels.values()]
     figure, axes = plt.subplots(
         len(panels), 1, figsize=(8, 0.4 * sum(heights) + 0.8 * len(panels) + 0.6), sharex=True, squeeze=False,
@@ -119,8 +109,6 @@ def draw_settings(panels: Mapping[str, pd.DataFrame], lines: Mapping[str, float]
 
 def draw_shares(shares: Mapping[str, np.ndarray], benchmarks: Sequence[str], agents: Sequence[str]) -> Figure:
     """How often each LLM is chosen (%), a panel a method: (benchmarks, L)."""
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(1, len(shares), figsize=(2.6 + 2.4 * len(shares), 3.9), sharey=True, squeeze=False)
     for ax, (title, table) in zip(axes[0], shares.items(), strict=True):
         ax.imshow(100 * table.T, cmap="Blues", vmin=0, vmax=100, aspect="auto")
@@ -137,8 +125,6 @@ def draw_shares(shares: Mapping[str, np.ndarray], benchmarks: Sequence[str], age
 
 def draw_variants(table: pd.DataFrame, lines: Mapping[str, Mapping[str, float]]) -> Figure:
     """One row a variant, three panels: columns `<panel>`, `<panel> low`, `<panel> high`; the chosen row is marked."""
-    import matplotlib.pyplot as plt
-
     panels = list(lines)
     figure, axes = plt.subplots(1, len(panels), figsize=(11, 0.25 * len(table) + 1.6), sharey=True, squeeze=False)
     rows = np.arange(len(table))[::-1]

@@ -2,7 +2,7 @@
 
 One coordinator may hold a conversation (Worker and Verifier, K turns), one has a single step; both are trained on the
 same questions with the same number of rollouts and judged on the same test questions. Rules that are fixed for all
-questions stand in `recorded_rules`.
+questions stand in `verifying_with_recorded_answers_rules`.
 
 Symbols: n -> questions, S -> seeds, R -> rollouts a question, K -> turn budget.
 """
@@ -11,26 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from suite import evaluation
+from suite.baselines.base import Schedules, schedule
 from suite.baselines.variants import MaskedHead, without
 from suite.chapters.verifying_with_recorded_answers_rules import Rule, short
+from suite.pools.recorded import RecordedPool
 from suite.stats.intervals import Estimate, mean_interval, paired_difference
+from suite.stats.turns import plays_turns
 from suite.worlds.recorded import RecordedWorld, run_recorded
 from trinity_core.heads import make_head
 from trinity_core.rollout import Job, LoopSettings
 from trinity_core.training.task import Task
 from trinity_core.training.train import PAPER_BUDGET, train
 from trinity_core.types import ROLES, Question, Role, Rollout
-from trinity_core.world import STOPS, VERIFIER, WORKER, Plays
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from suite.pools.recorded import RecordedPool
+from trinity_core.world import THINKER, VERIFIER, WORKER, Plays
 
 # Rewards (S, n, R) or (S, n), of a rule (n,); or these by benchmark, which then weigh alike.
 Rewards = np.ndarray | Mapping[str, np.ndarray]
@@ -39,35 +38,18 @@ SURE = 10.0  # logits apart: a rule's choice is then drawn nearly always
 
 _POINTS = {"unit": "points", "relation": "greater", "evidence": "recorded", "stand_in": True}
 CLAIMS: dict[str, dict[str, Any]] = {
-    claim["id"]: {**_POINTS, **claim}
-    for claim in (
-        {
-            "id": "17.verify",
-            "statement": "Choosing Worker or Verifier over five turns, minus one step (mean of three benchmarks)",
-            "source": "Table 2 (without tri-role selection, over five turns)",
-        },
-        {
-            "id": "17.single",
-            "statement": "The coordinator of five turns minus the best single LLM (mean of three benchmarks)",
-            "source": "Figure 3",
-        },
-        {
-            "id": "17.turns",
-            "statement": "Five turns minus two, without training again (mean of three benchmarks)",
-            "source": "Figure 4",
-        },
-        {
-            "id": "17.pays",
-            "statement": "Without GPT-4, a fixed rule with a Verifier minus the best single LLM (ARC, Winogrande)",
-            "source": "section 3.2",
-        },
-        {
-            "id": "17.learns",
-            "statement": "Winogrande without GPT-4, verdicts visible: the trained coordinator minus one step",
-            "source": "section 3.2",
-        },
+    name: {"id": name, "statement": statement, "source": source, **_POINTS}
+    for name, statement, source in (
+        ("17.verify", "Choosing Worker or Verifier over five turns, minus one step (mean of three benchmarks)",
+         "Table 2 (without tri-role selection, over five turns)"),
+        ("17.single", "The coordinator of five turns minus the best single LLM (mean of three benchmarks)", "Figure 3"),
+        ("17.turns", "Five turns minus two, without training again (mean of three benchmarks)", "Figure 4"),
+        ("17.pays", "Without GPT-4, a fixed rule with a Verifier minus the best single LLM (ARC, Winogrande)",
+         "section 3.2"),
+        ("17.learns", "Winogrande without GPT-4, verdicts visible: the trained coordinator minus one step",
+         "section 3.2"),
     )
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +142,8 @@ def at_turns(trained: Trained, budgets: Sequence[int]) -> tuple[np.ndarray, np.n
     plays, world = trained.plays, trained.world
     bill = spent(plays, world)
     shape = trained.rewards.shape
-    rewards = [np.where(plays.turns <= K, plays.reward, _rewards(world.speakers(plays, K), plays, world))
-               for K in budgets]  # fmt: skip
+    speakers = {K: world.speakers(plays, K) for K in budgets}
+    rewards = [np.where(plays.turns <= K, plays.reward, _rewards(who, plays, world)) for K, who in speakers.items()]
     dollars = [bill[..., :K].sum(axis=-1) for K in budgets]
     return np.array(rewards).reshape(-1, *shape), np.array(dollars).reshape(-1, *shape)
 
@@ -175,18 +157,12 @@ def _rewards(speaker: np.ndarray, plays: Plays, world: RecordedWorld) -> np.ndar
 
 def spent(plays: Plays, world: RecordedWorld) -> np.ndarray:
     """(S, m, K): the dollars of each turn."""
-    agents = np.maximum(plays.agents, 0)
-    asked = (plays.roles == WORKER) | (plays.roles == VERIFIER)
-    early = (plays.stop == STOPS.index("verifier before answer"))[..., None] & (
-        np.arange(plays.roles.shape[-1]) == plays.turns[..., None] - 1
-    )
-    return np.where(asked & ~early, world.dollars[plays.questions[..., None], agents], 0.0)
+    dollars = world.dollars[plays.questions[..., None], np.maximum(plays.agents, 0)]
+    return np.where(plays.called & (plays.roles != THINKER), dollars, 0.0)
 
 
 def curve(trained: Trained, budgets: Sequence[int]) -> pd.DataFrame:
     """One row a turn budget: `K`, right answers (`value`, `low`, `high`, percent) and `dollars` a question."""
-    import pandas as pd
-
     rows = zip(budgets, *at_turns(trained, budgets), strict=True)
     return pd.DataFrame([{"K": K, **score(rewards)._asdict(), "dollars": d.mean()} for K, rewards, d in rows])
 
@@ -194,66 +170,41 @@ def curve(trained: Trained, budgets: Sequence[int]) -> pd.DataFrame:
 def against(systems: Mapping[str, tuple[Rewards, float]], base: Rewards) -> pd.DataFrame:
     """One row a system (rewards, dollars a question): percent of right answers, the difference to `base` in points with
     its interval (none for `base` itself), dollars per 1,000 questions."""
-    import pandas as pd
-
     rows = []
     for name, (rewards, dollars) in systems.items():
-        gap = Estimate(*[np.nan] * 3) if rewards is base else difference(rewards, base)
-        rows.append(
-            {"system": name, "right (%)": score(rewards).value, "difference": gap.value, "low": gap.low}
-            | {"high": gap.high, "$ per 1,000": 1000 * dollars}
-        )
-    return pd.DataFrame(rows)
+        gap = [np.nan] * 3 if rewards is base else difference(rewards, base)
+        rows.append((name, score(rewards).value, *gap, 1000 * dollars))
+    return pd.DataFrame(rows, columns=["system", "right (%)", "difference", "low", "high", "$ per 1,000"])
 
 
 def scripted(pool: RecordedPool, question: Question, turns: Sequence[tuple[str, Role]]) -> Rollout:
     """The conversation in which these LLMs act in these roles, turn by turn: (part of an LLM's name, role)."""
     names = [agent.name for agent in pool.agents]
-    choices = [next(k for k, name in enumerate(names) if part in name) for part, _ in turns]
-    script = _Script(len(names), [(agent, ROLES.index(role)) for agent, (_, role) in zip(choices, turns, strict=True)])
+    acts = [(next(k for k, name in enumerate(names) if part in name), role) for part, role in turns]
+    script = Schedules(schedule(len(names), *acts)[None], len(names))
     settings = LoopSettings(max_turns=len(turns), mode="argmax")
     return run_recorded([Job(question)], script, script, pool, settings)[0]
-
-
-class _Script:
-    """A policy that says who acts next, and the encoder that it does not need."""
-
-    d = 1
-
-    def __init__(self, n_agents: int, turns: Sequence[tuple[int, int]]) -> None:
-        self.n_agents, self.turns = n_agents, iter(turns)
-
-    def encode(self, texts: Sequence[Any], *, reuse_prefix: bool = False) -> np.ndarray:
-        return np.zeros((len(texts), self.d))
-
-    def logits(self, candidates: np.ndarray, states: np.ndarray) -> np.ndarray:
-        agent, role = next(self.turns)
-        logits = np.full((len(candidates), self.n_agents + len(ROLES)), -SURE)
-        logits[:, [agent, self.n_agents + role]] = SURE
-        return logits
 
 
 def habits(trained: Trained) -> pd.DataFrame:
     """One row a turn: percent of rollouts that reach it, of these the Workers' share, and the LLM and role most often
     chosen with its share."""
-    import pandas as pd
-
     plays, names = trained.plays, [agent.name for agent in trained.world.pool.agents]
+    turns = plays_turns([plays], ["" for _ in trained.world.questions])
     rows = []
-    for turn in range(plays.roles.shape[-1]):
-        role, agent = plays.roles[..., turn], plays.agents[..., turn]
-        acts = role >= 0
-        pairs_of = agent[acts].astype(int) * len(ROLES) + role[acts]
-        counts = np.bincount(pairs_of, minlength=len(names) * len(ROLES))
-        top = int(counts.argmax())
+    for turn in range(1, plays.roles.shape[-1] + 1):
+        acts = turns[turns["turn"] == turn]
+        kinds = acts["agent"] * len(ROLES) + acts["role"].map(ROLES.index)
+        counts = kinds.value_counts().sort_index()
+        agent, role = divmod(int(counts.idxmax()), len(ROLES)) if len(acts) else (0, 0)
         rows.append(
             {
-                "turn": turn + 1,
-                "reached": 100 * acts.mean(),
-                "worker": 100 * (role[acts] == WORKER).mean() if acts.any() else np.nan,
-                "verifier": 100 * (role[acts] == VERIFIER).mean() if acts.any() else np.nan,
-                "most often": f"{short(names[top // len(ROLES)])}, {ROLES[top % len(ROLES)]}" if acts.any() else "",
-                "share": 100 * counts[top] / max(acts.sum(), 1),
+                "turn": turn,
+                "reached": 100 * (len(acts) / plays.turns.size),
+                "worker": 100 * (acts["role"] == "worker").mean(),
+                "verifier": 100 * (acts["role"] == "verifier").mean(),
+                "most often": f"{short(names[agent])}, {ROLES[role]}" if len(acts) else "",
+                "share": 100 * counts.max() / len(acts) if len(acts) else 0.0,
             }
         )
     return pd.DataFrame(rows)
@@ -261,31 +212,20 @@ def habits(trained: Trained) -> pd.DataFrame:
 
 def difference(ours: Rewards, theirs: Rewards) -> Estimate:
     """mean(ours) - mean(theirs) in points, paired by question."""
-    a, b, names = _tables(ours, theirs)
-    return _points(paired_difference(a, b, names))
+    (a, names), (b, _) = (_table(part) for part in (ours, theirs))
+    return paired_difference(a, b, names).percent()
 
 
 def score(rewards: Rewards) -> Estimate:
     """The mean in percent."""
-    table, _, names = _tables(rewards, rewards)
-    return _points(mean_interval(table, names))
+    return mean_interval(*_table(rewards)).percent()
 
 
-def _tables(ours: Rewards, theirs: Rewards) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Both as (S, n), questions of all benchmarks side by side, and each question's benchmark."""
-    sides = [part if isinstance(part, Mapping) else {"": part} for part in (ours, theirs)]
-    tables = [[_by_seed(side[name]) for name in sides[0]] for side in sides]
-    counts = [max(len(part) for part in side) for side in tables]
-    whole = [np.concatenate([np.broadcast_to(part, (count, part.shape[1])) for part in side], axis=1)
-             for side, count in zip(tables, counts, strict=True)]  # fmt: skip
-    return whole[0], whole[1], [name for name, part in zip(sides[0], tables[0], strict=True) for _ in part[0]]
-
-
-def _by_seed(rewards: np.ndarray) -> np.ndarray:
-    rewards = np.asarray(rewards, np.float64)
-    rewards = rewards[None] if rewards.ndim == 1 else rewards
-    return rewards.mean(axis=2) if rewards.ndim == 3 else rewards
-
-
-def _points(estimate: Estimate) -> Estimate:
-    return Estimate(*(100 * part for part in estimate))
+def _table(rewards: Rewards) -> tuple[np.ndarray, list[str]]:
+    """(S, n), questions of all benchmarks side by side, and each question's benchmark."""
+    parts = rewards if isinstance(rewards, Mapping) else {"": rewards}
+    tables = {name: np.atleast_2d(np.asarray(part, np.float64)) for name, part in parts.items()}
+    tables = {name: part.mean(axis=2) if part.ndim == 3 else part for name, part in tables.items()}
+    seeds = max(len(part) for part in tables.values())
+    whole = [np.broadcast_to(part, (seeds, part.shape[1])) for part in tables.values()]
+    return np.concatenate(whole, axis=1), [name for name, part in tables.items() for _ in part[0]]

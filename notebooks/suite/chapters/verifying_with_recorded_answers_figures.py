@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from suite.results import style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from suite.stats.intervals import Estimate
+from suite.stats.intervals import Estimate
 
 UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
 LOOKS = {  # what a system is -> colour, marker
@@ -32,8 +29,6 @@ def verifiers(frames: Mapping[str, pd.DataFrame], assumed: tuple[np.ndarray, np.
     """A panel a benchmark: each LLM as a Verifier, percent of wrong answers accepted (x) against right ones (y), with
     intervals; `frames` as of `recorded_rules.acceptance`. `assumed`: the simulated pool's Verifiers, the same two for
     accuracies from 0 to 100 %."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(frames), figsize=(4.6 * len(frames), 4.6), sharex=True, sharey=True)
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
         ax.plot([0, 100], [0, 100], color=style.GREY, linewidth=1, linestyle=":", label="accepts blindly")
@@ -70,8 +65,6 @@ def _beside(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], gap: f
 
 def matrices(panels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
     """Heat maps (title -> (V, W) percent): rows Verifiers, columns Workers, in the order of `names`."""
-    import matplotlib.pyplot as plt
-
     columns = 2
     rows = -(-len(panels) // columns)
     fig, axes = plt.subplots(rows, columns, figsize=(12, 5.3 * rows), squeeze=False)
@@ -90,8 +83,6 @@ def matrices(panels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
 
 def systems(panels: Mapping[str, Sequence[tuple[str, str, Estimate]]]) -> Figure:
     """A panel a benchmark: accuracy with interval of each system (name, kind of `LOOKS`, percent)."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), sharey=True)
     names = list(dict.fromkeys(name for rows in panels.values() for name, *_ in rows))
     for ax, (title, rows) in zip(axes, panels.items(), strict=True):
@@ -112,8 +103,6 @@ def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper
     """Above: accuracy against the turn budget (`K`, `value`, `low`, `high`, percent) of each benchmark, its best single
     LLM drawn across; below: dollars a question (`dollars`), where they are recorded. `paper`: K -> points above K = 2,
     drawn from each curve's own value at K = 2."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(2, len(curves), figsize=(4.2 * len(curves), 5.4), sharex=True, squeeze=False,
                              height_ratios=(3, 2))  # fmt: skip
     for number, (title, curve) in enumerate(curves.items()):
@@ -143,8 +132,6 @@ def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
     """A panel a benchmark: accuracy against dollars per 1,000 questions (log). First frame: `system`, `kind` (of
     `LOOKS`), `accuracy`, `dollars`; second: the rules that no cheaper one matched in training, as a line (`accuracy`,
     `dollars`, `verified`), those with a Verifier numbered by their row."""
-    import matplotlib.pyplot as plt
-
     fig, axes = plt.subplots(1, len(panels), figsize=(6.2 * len(panels), 5.2))
     for ax, (title, (frame, front)) in zip(axes, panels.items(), strict=True):
         ax.plot(1000 * front["dollars"], front["accuracy"], color=style.GREEN, linewidth=1.4, zorder=1,

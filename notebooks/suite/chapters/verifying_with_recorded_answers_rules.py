@@ -19,16 +19,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from suite.pools.calibration import Assumptions
 from suite.pools.config import checked, read_config
 from suite.worlds.verifying import get_pool, get_questions
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DRAWS = 1000
 
@@ -60,12 +58,8 @@ def record_of(data: Path, name: str, split: str) -> Record:
     pool = get_pool(data, name)
     known = [pool.known(question) for question in get_questions(data, name, split)]
     rows = [one.place for one in known]
-    states = [list(dict.fromkeys(answer for answer in one.own if answer is not None)) for one in known]
-    own = [
-        [-1 if answer is None else there.index(answer) for answer in one.own]
-        for one, there in zip(known, states, strict=True)
-    ]
-    return Record(tuple(a.name for a in pool.agents), pool.right[rows], pool.costs[rows], np.array(own))
+    own = np.array([pd.factorize(np.array(one.own, object))[0] for one in known])  # None is -1
+    return Record(tuple(agent.name for agent in pool.agents), pool.right[rows], pool.costs[rows], own)
 
 
 def readings(record: Record) -> dict[str, float]:
@@ -84,13 +78,11 @@ def readings(record: Record) -> dict[str, float]:
 def commonest(data: Path, name: str, split: str) -> pd.DataFrame:
     """One row an LLM: the letter or number that it answers most often (`answer`), and its share of the readable ones
     (`share`, percent)."""
-    import pandas as pd
-
     pool = get_pool(data, name)
-    said = [pool.known(question).own for question in get_questions(data, name, split)]
-    columns = [pd.Series(column).dropna() for column in zip(*said, strict=True)]
-    rows = [(column.mode()[0], 100 * (column == column.mode()[0]).mean()) for column in columns]
-    return pd.DataFrame(rows, columns=["answer", "share"], index=[short(agent.name) for agent in pool.agents])
+    said = pd.DataFrame([pool.known(question).own for question in get_questions(data, name, split)])
+    said.columns = [short(agent.name) for agent in pool.agents]
+    top = said.mode().iloc[0]
+    return pd.DataFrame({"answer": top, "share": 100 * (said == top).sum() / said.notna().sum()})
 
 
 def cheapest_within(points: float, front: Sequence[Rule], record: Record) -> Rule:
@@ -106,20 +98,15 @@ def acceptance(record: Record) -> pd.DataFrame:
     """One row an LLM: `accuracy`, how often it `accepts right` and `accepts wrong` readable answers of others, and how
     often an answer that it accepts is right (`accepted is right`), in percent with 95 % intervals over questions
     (`... low`, `... high`); beside it what the simulated pool assumes (`assumed: right`, `assumed: wrong`)."""
-    import pandas as pd
-
     rows = []
-    others = ~np.eye(len(record.agents), dtype=bool)
     for agent, name in enumerate(record.agents):
-        accepts, right = record.accepts[:, agent, others[agent]], record.right[:, others[agent]] > 0.5
-        wrong = ~right & (record.own[:, others[agent]] >= 0)
+        others = np.arange(len(record.agents)) != agent
+        accepts, right = record.accepts[:, agent, others], record.right[:, others] > 0.5
+        wrong = ~right & (record.own[:, others] >= 0)
         row: dict[str, Any] = {"LLM": short(name), "accuracy": 100 * record.right[:, agent].mean()}
-        for label, of, among in (
-            ("accepts right", accepts & right, right),
-            ("accepts wrong", accepts & wrong, wrong),
-            ("accepted is right", accepts & right, accepts),
-        ):
-            row |= dict(zip((label, f"{label} low", f"{label} high"), _share(of, among), strict=True))
+        counted = {"accepts right": (right, accepts), "accepts wrong": (wrong, accepts)}
+        for label, (among, of) in (counted | {"accepted is right": (accepts, right)}).items():
+            row |= dict(zip((label, f"{label} low", f"{label} high"), _share(of & among, among), strict=True))
         rows.append(row)
     frame = pd.DataFrame(rows)
     frame["assumed: right"], frame["assumed: wrong"] = assumed(frame["accuracy"].to_numpy())
@@ -129,10 +116,8 @@ def acceptance(record: Record) -> pd.DataFrame:
 def _share(of: np.ndarray, among: np.ndarray) -> tuple[float, float, float]:
     """100 sum(of) / sum(among), both (n, W), with a bootstrap over questions."""
     part, whole = of.sum(axis=1), among.sum(axis=1)
-    generator = np.random.default_rng(0)
-    counts = generator.multinomial(len(part), np.full(len(part), 1 / len(part)), DRAWS)
-    drawn = 100 * (counts @ part) / np.maximum(counts @ whole, 1)
-    low, high = np.quantile(drawn, (0.025, 0.975))
+    counts = np.random.default_rng(0).multinomial(len(part), np.full(len(part), 1 / len(part)), DRAWS)
+    low, high = np.quantile(100 * (counts @ part) / np.maximum(counts @ whole, 1), (0.025, 0.975))
     found = 100 * part.sum() / max(whole.sum(), 1)
     return found, min(low, found), max(high, found)
 
@@ -243,29 +228,20 @@ def _merit(right: np.ndarray, dollars: np.ndarray) -> tuple[float, float]:
 
 def frontier(record: Record) -> list[Rule]:
     """The rules that no cheaper one matches in `record`, cheapest first."""
-    measured = [(follow(rule, record), rule) for rule in rules(len(record.agents))]
-    best, found = -1.0, []
-    for _, share, rule in sorted((d.mean(), -right.mean(), rule) for (right, d), rule in measured):
-        if -share > best:
-            best = -share
-            found.append(rule)
-    return found
+    measured = ((*follow(rule, record), rule) for rule in rules(len(record.agents)))
+    ordered = sorted((dollars.mean(), -right.mean(), rule) for right, dollars, rule in measured)
+    best = np.minimum.accumulate([1.0, *(share for _, share, _ in ordered)])
+    return [rule for (_, share, rule), before in zip(ordered, best, strict=False) if share < before]
 
 
 def priced(some: Sequence[Rule], record: Record) -> pd.DataFrame:
     """One row a rule: in words (`rule`), whether somebody checks (`verified`), `accuracy` (percent) and `dollars` a
     question."""
-    import pandas as pd
-
-    rows = [(rule, *(part.mean() for part in follow(rule, record))) for rule in some]
-    return pd.DataFrame(
-        {
-            "rule": [rule.words(record.agents) for rule, *_ in rows],
-            "verified": [rule.checks >= 0 for rule, *_ in rows],
-            "accuracy": [100 * right for _, right, _ in rows],
-            "dollars": [dollars for *_, dollars in rows],
-        }
-    )
+    rows = [
+        (rule.words(record.agents), rule.checks >= 0, 100 * right.mean(), dollars.mean())
+        for rule, (right, dollars) in ((rule, follow(rule, record)) for rule in some)
+    ]
+    return pd.DataFrame(rows, columns=["rule", "verified", "accuracy", "dollars"])
 
 
 class Rival(NamedTuple):
@@ -301,8 +277,6 @@ def rivals(train: Record, test: Record, leave_out: Sequence[str] = ()) -> dict[s
 
 def alone(record: Record) -> pd.DataFrame:
     """One row an LLM: `system`, `kind`, `accuracy` (percent), `dollars` a question."""
-    import pandas as pd
-
     names = [short(agent) for agent in record.agents]
     right, dollars = 100 * record.right.mean(axis=0), record.dollars.mean(axis=0)
     return pd.DataFrame({"system": names, "kind": "one LLM", "accuracy": right, "dollars": dollars})

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from torch import cpu
 
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
+from suite.profiles import RecordedError
+from suite.recordings.readers import read_tables
+from suite.worlds.verifying import encode_ahead
+from trinity_core.encoder import Encoder, load_encoder
 
 DEPTHS = (0.2, 0.5, 0.8, 1.0)  # of the layers that are compared
 POSITIONS = ("penultimate", "last", "mean")
@@ -24,15 +26,11 @@ BENCHMARKS = ("mmlu", "gsm8k", "cmmlu", "arc_challenge", "humaneval")  # RouterD
 
 def load_reader(name: str = "smollm2-135m", *, layer: int = -1, position: str = "penultimate") -> Encoder:
     """The encoder of recorded questions; `name`, `layer` and `position` as in `load_encoder`."""
-    from trinity_core.encoder import load_encoder
-
     return load_encoder(name, layer=layer, position=position, dtype=fast_dtype())
 
 
 def fast_dtype() -> str:
     """`bfloat16` where this processor has units for it (x86: AVX512-BF16 or AMX), else `float32`."""
-    from torch import cpu
-
     units = [name for name, there in cpu.get_capabilities().items() if "bf16" in name and there]
     return "bfloat16" if units else "float32"
 
@@ -59,9 +57,6 @@ def encode_all(data: Path) -> None:
 
     Kept batch by batch: a stopped run goes on where it was. RecordedError names a file that cannot be read.
     """
-    from suite.recordings.readers import read_tables
-    from suite.worlds.verifying import encode_ahead
-
     reader = load_reader()
     tables = [*read_tables(split_files(data, "train")), *read_tables(split_files(data, "test"))]
     grid(reader, [text for table in tables for text in table.questions])
@@ -75,8 +70,6 @@ def split_files(data: Path, split: str) -> list[Path]:
 
     RecordedError names one that is missing.
     """
-    from suite.profiles import RecordedError
-
     found = []
     for name in BENCHMARKS:
         paths = [data / "routerdc" / f"{name}{mark}{split}.json" for mark in "_-"]

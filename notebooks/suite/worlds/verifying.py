@@ -10,25 +10,21 @@ with fewer turns. `texts_to_encode` lists every transcript of every setting befo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from suite.pools import load_pool
+from suite.pools.recorded import RecordedPool
 from suite.worlds.recorded import Messages, RecordedWorld, draw_questions, in_order, texts_of
 from trinity_core.progress import progress
 from trinity_core.rollout import LoopSettings
-
-if TYPE_CHECKING:
-    from suite.pools.recorded import RecordedPool
-    from trinity_core.types import Question
+from trinity_core.types import Question
 
 TRAIN, TEST = 150, 400  # questions; TEST where a file is divided here
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(NamedTuple):
     """A pool file of recorded answers; `divided`: its one file holds training and test questions alike."""
 
     title: str
@@ -43,8 +39,7 @@ BENCHMARKS = {
 }
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """What the coordinator sees and for how long: `transcript` and `turns` as in `LoopSettings`, `says` as in
     `RecordedPool`."""
 
@@ -54,46 +49,39 @@ class Setting:
 
 
 HIDDEN, VISIBLE = Setting(), Setting("paper", 3, "text")
-READ = {"arc": (HIDDEN,), "winogrande": (HIDDEN, VISIBLE), "gsm8k": (HIDDEN,)}  # all that is encoded
+READ = (("arc", HIDDEN), ("winogrande", HIDDEN), ("winogrande", VISIBLE), ("gsm8k", HIDDEN))  # all that is encoded
 
 
 @lru_cache(maxsize=8)
 def get_pool(data: Path, name: str, says: str = "text") -> RecordedPool:
     """The pool of a benchmark, read once a process."""
-    return load_pool(BENCHMARKS[name].pool, data=data, says=says)  # type: ignore[return-value]
+    return load_pool(BENCHMARKS[name].pool, data=data, says=says)
 
 
 def get_questions(data: Path, name: str, split: str) -> list[Question]:
     """The questions of one split: `TRAIN` training questions, drawn by key, or those of the test."""
-    pool = get_pool(data, name)
-    divided = BENCHMARKS[name].divided
-    every = [question for question in pool.questions if divided or question.split == "train"]
-    train = draw_questions(every, min(TRAIN, len(every) // 2), "train")
+    divided, every = BENCHMARKS[name].divided, get_pool(data, name).questions
+    known = [question for question in every if divided or question.split == "train"]
+    train = draw_questions(known, min(TRAIN, len(known) // 2), "train")
     if split == "train":
         return train
+    if not divided:
+        return [question for question in every if question.split == split]
     taken = {question.id for question in train}
-    rest = [
-        question for question in pool.questions if question.id not in taken and (divided or question.split == split)
-    ]
-    return draw_questions(rest, min(TEST, len(rest)), "test") if divided else rest
+    rest = [question for question in every if question.id not in taken]
+    return draw_questions(rest, min(TEST, len(rest)), "test")
 
 
 def get_world(data: Path, name: str, split: str, reader: Any, setting: Setting = HIDDEN) -> RecordedWorld:
     """The world of a benchmark's questions of one split; `reader`: the encoder."""
-    settings = LoopSettings(transcript=setting.transcript, max_turns=setting.turns)  # type: ignore[arg-type]
-    pool = get_pool(data, name, setting.says)
-    return RecordedWorld(get_questions(data, name, split), pool, reader, settings)
+    settings = LoopSettings(transcript=setting.transcript, max_turns=setting.turns)
+    return RecordedWorld(get_questions(data, name, split), get_pool(data, name, setting.says), reader, settings)
 
 
 def texts_to_encode(data: Path, reader: Any) -> list[Messages]:
-    """Every transcript that a rollout of any of the settings can read."""
-    texts: dict[str, Messages] = {}
-    for name, settings in READ.items():
-        for setting in settings:
-            for split in ("train", "test"):
-                for text in texts_of(get_world(data, name, split, reader, setting)):
-                    texts.setdefault(repr(text), text)
-    return list(texts.values())
+    """Every transcript that a rollout of any of the settings can read, each once."""
+    worlds = [get_world(data, name, split, reader, how) for name, how in READ for split in ("train", "test")]
+    return list({repr(text): text for world in worlds for text in texts_of(world)}.values())
 
 
 def encode_ahead(data: Path, reader: Any) -> None:
