@@ -433,11 +433,10 @@ def test_dollar_cap_needs_a_price_and_a_bound(server, tmp_path):
 
 def test_estimate_is_printable(tmp_path):
     pool = load_pool("paper7-live", cache=tmp_path)
-    estimate = pool.estimate(1000, 600, 400)
-    assert max(estimate.costs) == pytest.approx(1000 * (600 * 3e-6 + 400 * 15e-6))  # Claude-4-Sonnet is the dearest
-    assert str(estimate).startswith("1000 calls of 600 tokens in and 400 out: about $")
-    unknown = LiteLLMPool((Agent("x", "openai/unknown"),), cache=tmp_path).estimate(10)
-    assert unknown.costs is None and "no price for x" in str(unknown)
+    said = pool.estimate(1000, 600, 400)
+    assert said.startswith("1000 calls of 600 tokens in and 400 out: about $")
+    assert f"to ${1000 * (600 * 3e-6 + 400 * 15e-6):.2f} by agent" in said  # Claude-4-Sonnet is the dearest
+    assert "no price for x" in LiteLLMPool((Agent("x", "openai/unknown"),), cache=tmp_path).estimate(10)
 
 
 # --- configuration ------------------------------------------------------------------------------------------------

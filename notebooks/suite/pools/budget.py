@@ -1,4 +1,4 @@
-"""The budget of a run in calls and dollars, and the estimate that is shown before anything is spent.
+"""The budget of a run in calls and dollars.
 
 The cap is hard: before a request is sent, the most that it can cost is set aside, and it is sent only where everything
 spent and set aside stays within the budget. Where it does not fit, the call waits for those in work to come back (most
@@ -46,7 +46,7 @@ class Budget:
         self.max_calls, self.max_dollars = caps.max_calls, caps.max_dollars
         self.calls, self.dollars, self.unpriced = 0, 0.0, 0
         self._set_aside, self._in_work = 0.0, 0
-        self._changed = asyncio.Condition()
+        self._back = asyncio.Event()
 
     def _missing(self, most: float) -> str | None:
         """Why a request of at most `most` dollars does not fit now; None: it does."""
@@ -59,17 +59,17 @@ class Budget:
     @asynccontextmanager
     async def request(self, most: float | None) -> AsyncIterator[Charge]:
         """One request that costs at most `most` dollars (None: unknown). Sets it aside, then books what is charged."""
-        async with self._changed:
-            while reason := self._missing(most or 0.0):
-                if not self._in_work:
-                    raise BudgetExceeded(
-                        f"the budget is used up: {reason}. Nothing more was sent. The answers so far are kept: raise "
-                        "the budget and run again, and it goes on from here"
-                    )
-                await self._changed.wait()
-            self.calls += 1
-            self._in_work += 1
-            self._set_aside += most or 0.0
+        while reason := self._missing(most or 0.0):
+            if not self._in_work:
+                raise BudgetExceeded(
+                    f"the budget is used up: {reason}. Nothing more was sent. The answers so far are kept: raise the "
+                    "budget and run again, and it goes on from here"
+                )
+            self._back.clear()
+            await self._back.wait()
+        self.calls += 1
+        self._in_work += 1
+        self._set_aside += most or 0.0
         charge = Charge(most)
         try:
             yield charge
@@ -78,35 +78,4 @@ class Budget:
             self._set_aside -= most or 0.0
             self.dollars += charge.dollars or 0.0
             self.unpriced += charge.dollars is None
-            await asyncio.shield(self._tell())
-
-    async def _tell(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """Dollars for `calls` calls: all to the cheapest agent, spread evenly, all to the dearest; None: unknown.
-
-    `prices` are each agent's dollars a token (input, output); answers on disk are not taken off.
-    """
-
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    prices: dict[str, tuple[float, float] | None]
-
-    @property
-    def costs(self) -> list[float] | None:
-        """Of all calls to each agent, the cheapest first."""
-        if None in self.prices.values():
-            return None
-        return sorted(self.calls * (a * self.tokens_in + b * self.tokens_out) for a, b in self.prices.values())
-
-    def __str__(self) -> str:
-        what = f"{self.calls} calls of {self.tokens_in} tokens in and {self.tokens_out} out"
-        if self.costs is None:
-            return f"{what}: cost unknown, no price for {', '.join(n for n, p in self.prices.items() if p is None)}"
-        low, even, high = self.costs[0], sum(self.costs) / len(self.costs), self.costs[-1]
-        return f"{what}: about ${even:.2f} spread evenly (${low:.2f} to ${high:.2f} by agent)"
+            self._back.set()

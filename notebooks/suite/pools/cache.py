@@ -14,17 +14,20 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakValueDictionary
 
 from trinity_core.paths import cache_dir
 from trinity_core.pool import PoolError
 from trinity_core.store import Store
 from trinity_core.types import Message
+
+T = TypeVar("T")
 
 
 def answer_key(
@@ -39,13 +42,14 @@ def answer_key(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass
-class Flight:
-    """A call in work: how many wait for it, and whether a request is out (then it is paid for, and must be kept)."""
-
-    task: asyncio.Task[Message] | None = None
-    waiters: int = 0
-    sent: bool = False
+async def to_its_end(call: Coroutine[Any, Any, T]) -> T:
+    """Awaits a call that is paid for once it is sent: where this is cancelled, it ends only after the call has."""
+    task = asyncio.create_task(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 class AnswerCache:
@@ -55,7 +59,7 @@ class AnswerCache:
     _open_lock = threading.Lock()
 
     def __init__(self, folder: Path) -> None:
-        self.flights: dict[str, Flight] = {}  # key -> the call in work in this process
+        self._in_work: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         with _named():
             self._store = Store(folder / "answers.sqlite", precious=True)
             self._claims = os.open(folder / "in-work.lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -93,38 +97,15 @@ class AnswerCache:
             days.setdefault((entry["model"], entry["served"]), []).append(entry["asked"][:10])
         return [(*names, len(some), min(some), max(some)) for names, some in sorted(days.items(), key=str)]
 
-    async def fetch(self, key: str, produce: Callable[[Flight], Awaitable[Message]]) -> Message:
-        """The stored answer, or that of the call in work for the same key, or what `produce` gets (and stores).
+    async def fetch(self, key: str, produce: Callable[[], Awaitable[Message]]) -> Message:
+        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop.
 
-        Runs on the pool's loop. A call that nobody waits for any longer is dropped if it was not sent yet; one that was
-        sent comes back and is stored.
+        Whoever asks the same while a call is in work, here or in another process, waits for its answer.
         """
         if stored := self.get(key):
             return stored
-        flight = self.flights.get(key)
-        joined = flight is not None
-        if flight is None:
-            flight = self.flights[key] = Flight()
-            flight.task = asyncio.create_task(self._fly(key, flight, produce))
-        flight.waiters += 1
-        try:
-            message = await asyncio.shield(flight.task)
-        finally:
-            flight.waiters -= 1
-            if not flight.waiters and not flight.sent:
-                self.flights.pop(key, None)
-                flight.task.cancel()
-        return replace(message, cached=True) if joined and message.finish != "error" else message
-
-    async def _fly(self, key: str, flight: Flight, produce: Callable[[Flight], Awaitable[Message]]) -> Message:
-        try:
-            async with self._claim(key):
-                return self.get(key) or await produce(flight)
-        finally:
-            if self.flights.get(key) is flight:
-                del self.flights[key]
-            if not flight.waiters and flight.task is not None:  # nobody is left to be told of an error
-                flight.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        async with self._in_work.setdefault(key, asyncio.Lock()), self._claim(key):
+            return self.get(key) or await produce()
 
     @asynccontextmanager
     async def _claim(self, key: str) -> AsyncIterator[None]:

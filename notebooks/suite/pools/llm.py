@@ -24,9 +24,10 @@ import tenacity
 from pydantic import BeforeValidator, Field
 
 from suite.pools import slm
-from suite.pools.budget import Budget, Forecast
-from suite.pools.cache import AnswerCache, Flight, answer_key
+from suite.pools.budget import Budget, Charge
+from suite.pools.cache import AnswerCache, answer_key, to_its_end
 from suite.pools.config import AgentsFile, Strict, checked, read_config
+from suite.pools.prompts import failed
 from suite.pools.provider import COST, load_litellm, register
 from suite.pools.replies import EmptyReply, describe, pause, read_reply, reply_headers, worth_another
 from suite.pools.simulated import SimulatedPool
@@ -130,7 +131,7 @@ class LiteLLMPool:
         if provider_of(agent) in LOCAL:
             return await self._failing_softly(self._answer_here(agent, messages, replicate))
         key = answer_key(agent.model, messages, agent.parameters, replicate)
-        return await self.cache.fetch(key, lambda flight: self._call(agent, messages, key, flight))
+        return await self.cache.fetch(key, lambda: self._call(agent, messages, key))
 
     async def _failing_softly(self, call: Awaitable[Message]) -> Message:
         """What the call gives; a failure for good becomes a Message."""
@@ -139,7 +140,7 @@ class LiteLLMPool:
         except (BudgetExceeded, PoolError):
             raise
         except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
-            return Message("", None, None, None, "error", error=describe(error, self.settings.timeout))
+            return failed(describe(error, self.settings.timeout))
 
     async def _answer_here(self, agent: Agent, messages: list[dict[str, str]], replicate: int) -> Message:
         """The reply of a simulated agent or a local model: neither paid for, nor tried again."""
@@ -148,64 +149,56 @@ class LiteLLMPool:
             self._sources[provider] = register(provider, slm.answer if provider == "slm" else self._answer_simulated)
         call = {"source": self._sources[provider], "replicate": replicate}
         async with self._slots[provider]:
-            reply = await load_litellm().acompletion(
-                model=agent.model, messages=messages, trinity=call, **agent.parameters
-            )
+            reply = await load_litellm().acompletion(agent.model, messages, trinity=call, **agent.parameters)
         message = read_reply(reply, agent.price)
         return message if agent.price else replace(message, cost=reply._hidden_params[COST])
 
     async def _answer_simulated(
         self, model: str, messages: list[dict[str, str]], parameters: dict[str, Any], replicate: int
     ) -> Message:
-        names = [agent.name for agent in self._simulated.agents] if self._simulated else []
-        if model not in names:
-            raise PoolError(f"no simulated agent {model!r}; choose one of {', '.join(names)}")
+        names = [agent.name for agent in self._simulated.agents]
         return await self._simulated.ask(names.index(model), messages, replicate)
 
-    async def _call(self, agent: Agent, messages: list[dict[str, str]], key: str, flight: Flight) -> Message:
+    async def _call(self, agent: Agent, messages: list[dict[str, str]], key: str) -> Message:
         """One call with its retries."""
         self._check_key(agent)
         jitter = random.Random(key)
         attempts = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(self.settings.retries + 1),
-            retry=tenacity.retry_if_exception(lambda error: flight.waiters > 0 and worth_another(error)),
+            retry=tenacity.retry_if_exception(worth_another),
             wait=lambda state: pause(state, jitter),
             sleep=self.sleep,
             reraise=True,
         )
-        return await self._failing_softly(attempts(self._request, agent, messages, key, flight))
+        return await self._failing_softly(attempts(self._request, agent, messages, key))
 
-    async def _request(self, agent: Agent, messages: list[dict[str, str]], key: str, flight: Flight) -> Message:
-        """One request, charged to the budget; a good answer is on disk before its charge is settled."""
+    async def _request(self, agent: Agent, messages: list[dict[str, str]], key: str) -> Message:
+        """One request in its turn, charged to the budget."""
+        most = self.most_dollars(agent, messages)
+        async with self._slots[provider_of(agent)], self.budget.request(most) as charge:
+            return await to_its_end(self._send(agent, messages, key, charge))
+
+    async def _send(self, agent: Agent, messages: list[dict[str, str]], key: str, charge: Charge) -> Message:
+        """What is sent, and what comes back; a good answer is on disk before its charge is settled."""
         litellm, timeout = load_litellm(), self.settings.timeout
         arguments = dict(agent.parameters)
         if provider_of(agent) in litellm.openai_compatible_providers:
             # Without this, litellm drops `max_retries=0` for a third of them, and their client sends 3 requests for 1.
             arguments["allowed_openai_params"] = [*arguments.get("allowed_openai_params", ()), "max_retries"]
-        async with (
-            self._slots[provider_of(agent)],
-            self.budget.request(self.most_dollars(agent, messages)) as charge,
-        ):
-            flight.sent = True
-            try:
-                call = litellm.acompletion(
-                    model=agent.model, messages=messages, timeout=timeout, max_retries=0, **arguments
-                )
-                # The client's own timeout restarts with every byte; this bound does not.
-                reply = await asyncio.wait_for(call, timeout + GRACE)
-            except Exception as error:
-                if reply_headers(error):  # the server itself said no: nothing is billed
-                    charge.dollars = 0.0
-                raise
-            finally:
-                flight.sent = False
-            message = read_reply(reply, self.price(agent))
-            if message.cost is not None:
-                charge.dollars = message.cost
-            if message.finish == "error":
-                raise EmptyReply("the reply has no choices")
-            self.cache.put(key, message, model=agent.model, served=reply.model)
-            return message
+        try:
+            call = litellm.acompletion(agent.model, messages, timeout=timeout, max_retries=0, **arguments)
+            # The client's own timeout restarts with every byte; this bound does not.
+            reply = await asyncio.wait_for(call, timeout + GRACE)
+        except Exception as error:
+            if reply_headers(error):  # the server itself said no: nothing is billed
+                charge.dollars = 0.0
+            raise
+        message = read_reply(reply, self.price(agent))
+        charge.dollars = charge.dollars if message.cost is None else message.cost
+        if message.finish == "error":
+            raise EmptyReply("the reply has no choices")
+        self.cache.put(key, message, model=agent.model, served=reply.model)
+        return message
 
     def _check_key(self, agent: Agent) -> None:
         """PoolError where the provider's key is not in the environment: no call of this agent could succeed."""
@@ -255,6 +248,11 @@ class LiteLLMPool:
         size = sum(len(str(message["content"]).encode()) + 16 for message in messages)
         return price[0] * size + price[1] * output
 
-    def estimate(self, calls: int, tokens_in: int = 600, tokens_out: int = 400) -> Forecast:
-        """What `calls` calls would cost; print it before a run."""
-        return Forecast(calls, tokens_in, tokens_out, {agent.name: self.price(agent) for agent in self.agents})
+    def estimate(self, calls: int, tokens_in: int = 600, tokens_out: int = 400) -> str:
+        """What `calls` calls would cost, in words; print it before a run. Answers on disk are not taken off."""
+        prices = {agent.name: self.price(agent) for agent in self.agents}
+        what = f"{calls} calls of {tokens_in} tokens in and {tokens_out} out"
+        if unknown := [name for name, price in prices.items() if price is None]:
+            return f"{what}: cost unknown, no price for {', '.join(unknown)}"
+        costs = [calls * (price[0] * tokens_in + price[1] * tokens_out) for price in prices.values()]
+        return f"{what}: about ${sum(costs) / len(costs):.2f} spread evenly (${min(costs):.2f} to ${max(costs):.2f} by agent)"

@@ -69,6 +69,11 @@ def kept(text: str, role: Role = "worker") -> str:
     return condense(role, said(text))
 
 
+def failed(error: str) -> Message:
+    """A call that failed for good; `error` says why."""
+    return Message("", None, None, None, "error", error=error)
+
+
 class ScriptedPool:
     """L agents over a fixed set of `questions` (n,). A subclass gives `agents`, `_learn`s its questions and `_answer`s.
 
@@ -97,10 +102,10 @@ class ScriptedPool:
         try:
             case = read_case(*(message["content"] for message in messages))
         except (ValueError, KeyError, TypeError) as error:
-            return _failed(f"NotAPrompt: {error}; this pool answers prompts of roles.build_prompt only")
+            return failed(f"NotAPrompt: {error}; this pool answers prompts of roles.build_prompt only")
         known = self._by_text.get(case.question)
         if known is None:
-            return _failed(
+            return failed(
                 f"UnknownQuestion: no question of this text ({case.question[:60]!r}) among the {len(self.questions)} "
                 f"that the pool knows; {self.remedy}"
             )
@@ -112,7 +117,3 @@ class ScriptedPool:
 
     def _answer(self, agent: int, known: Any, case: Case, messages: list[dict[str, str]], replicate: int) -> Message:
         raise NotImplementedError
-
-
-def _failed(error: str) -> Message:
-    return Message("", None, None, None, "error", error=error)

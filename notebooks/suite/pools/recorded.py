@@ -83,15 +83,16 @@ class RecordedPool(ScriptedPool):
         self.says, self.seed = says, seed
         self.agents = tuple(Agent(name, f"recorded/{name}") for name in tables[0].agents)
         self.verifies = tables[0].responses is not None
-        places: dict[str, tuple[RecordedTable, int]] = {}  # of two questions of one text the first one counts
-        for table in tables:
-            for row, text in enumerate(table.questions):
-                places.setdefault(text.strip(), (table, row))
+        rows = [(table, row) for table in tables for row in range(len(table.questions))]
+        first: dict[str, int] = {}  # of two questions of one text the first one counts
+        for number, (table, row) in enumerate(rows):
+            first.setdefault(table.questions[row].strip(), number)
+        chosen = list(first.values())
+        self.right = np.concatenate([table.right for table in tables])[chosen]
+        costs = [np.full(table.scores.shape, np.nan) if table.costs is None else table.costs for table in tables]
+        self.costs = np.concatenate(costs)[chosen]
         self._names: set[str] = set()
-        self._learn([self._read(place, *where) for place, where in enumerate(places.values())])
-        self.right = np.array([table.right[row] for table, row in places.values()])
-        unknown = np.full(len(self.agents), np.nan)
-        self.costs = np.array([unknown if t.costs is None else t.costs[row] for t, row in places.values()])
+        self._learn([self._read(place, *rows[number]) for place, number in enumerate(chosen)])
         if self.verifies:
             self._check_reading(tables)
 
@@ -99,28 +100,27 @@ class RecordedPool(ScriptedPool):
         text, name = table.questions[row], table.ids[row]
         name = f"{table.path.stem}:{name}" if name in self._names else name
         self._names.add(name)
-        options = options_of(text)
+        options, shares = options_of(text), self.right[place].tolist()
         if table.responses is None:
             messages = [f"{agent}'s answer to {name}" for agent in table.agents]
             own: list[str | None] = [None] * len(messages)
         else:
-            own = [read_answer(response, options) for response in table.responses[row]]
-            messages = [self._words(*two) for two in zip(table.responses[row], own, table.right[row], strict=True)]
+            messages = list(table.responses[row])
+            own = [read_answer(message, options) for message in messages]
+            if self.says == "answer":  # what states no answer is left out, unless the record counts it as right
+                marked = zip(messages, own, shares, strict=True)
+                messages = [answer or (message if share > 0 else "") for message, answer, share in marked]
         written = [kept(message) for message in messages]
-        texts = tuple(dict.fromkeys(one for one in written if one))
+        texts = tuple(dict.fromkeys(filter(None, written)))
         reads = tuple(own[written.index(one)] for one in texts)
-        right = [answer for answer, share in zip(own, table.right[row], strict=True) if answer and share == 1]
         kind = "judge" if not self.verifies else "choice" if options else "math"
         split = "train" if "train" in table.path.stem.lower() else "test"
         meta = {"options": options, "file": table.path.name}
-        reference = right[0] if right else ""  # what somebody said who was right; the reward does not depend on it
+        # What somebody said who was right; the reward does not depend on it.
+        reference = next((answer for answer, share in zip(own, shares, strict=True) if answer and share == 1), "")
         question = Question(name, table.name, split, text, text, 0, kind, reference, meta)  # type: ignore[arg-type]
         places = tuple(texts.index(one) if one else -1 for one in written)
         return RecordedQuestion(place, question, texts, reads, tuple(messages), places, tuple(own))
-
-    def _words(self, response: str, answer: str | None, right: float) -> str:
-        # A reply without a readable answer is left out under `answer`, unless the record counts it as right.
-        return response if self.says == "text" or (answer is None and right > 0) else answer or ""
 
     def _check_reading(self, tables: Sequence[RecordedTable]) -> None:
         """Two answers that are both right must mostly agree, else they are of a kind that is not read here (code)."""
@@ -158,12 +158,12 @@ class RecordedPool(ScriptedPool):
         if case.role == "thinker":
             return said("", 0, 0.0)
         cost = float(self.costs[known.place, agent])
-        text = self._work(agent, known, case) if case.role == "worker" else self._verify(agent, known, case)
-        return said(text, cost=None if np.isnan(cost) else cost)
-
-    def _work(self, agent: int, known: RecordedQuestion, case: Case) -> str:
         place = known.said[agent]
-        return "" if place < 0 or known.texts[place] == case.answer else known.messages[agent]
+        if case.role == "verifier":
+            text = self._verify(agent, known, case)
+        else:
+            text = "" if place < 0 or known.texts[place] == case.answer else known.messages[agent]
+        return said(text, cost=None if np.isnan(cost) else cost)
 
     def _verify(self, agent: int, known: RecordedQuestion, case: Case) -> str:
         if not self.verifies:

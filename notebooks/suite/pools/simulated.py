@@ -30,14 +30,7 @@ from operator import index
 from typing import Any, Literal
 
 from suite.checkers import is_right
-from suite.pools.calibration import (
-    SimulatedFile,
-    calibrated_logits,
-    draw_terms,
-    output_tokens,
-    read_targets,
-    sigmoid,
-)
+from suite.pools.calibration import SimulatedFile, calibrated_logits, draw_terms, output_tokens, read_targets, sigmoid
 from suite.pools.config import checked
 from suite.pools.prompts import Case, ScriptedPool, kept
 from suite.pools.solutions import Sayings, sayings, spread

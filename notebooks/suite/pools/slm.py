@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from suite.pools.cache import AnswerCache, Flight, answer_key
+from suite.pools.cache import AnswerCache, answer_key, to_its_end
 from suite.pools.config import AgentsFile, Amount, Strict, checked
 from trinity_core.pool import Agent, PoolError, check_agent, on_pool_loop
 from trinity_core.slm import find_model, load_tokenizer, quiet_transformers
@@ -66,26 +66,17 @@ async def answer(
 ) -> Message:
     """The model's reply, from disk where it was given before. Runs on the pool's loop and does not block it."""
     filled = checked(Decoding, parameters, f"model {model}").model_dump()
-    cache = cache or AnswerCache.at()
-    content_hash = await in_thread(source_hash, model)
+    cache, in_thread = cache or AnswerCache.at(), asyncio.get_running_loop().run_in_executor
+    content_hash = await in_thread(_thread, source_hash, model)
     key = answer_key(f"slm/{model}", messages, filled, replicate, weights=content_hash)
 
-    async def produce(flight: Flight) -> Message:
-        flight.sent = True
-        try:
-            message = await in_thread(generate, model, messages, filled, key)
-        finally:
-            flight.sent = False
+    async def produce() -> Message:
+        message = await in_thread(_thread, generate, model, messages, filled, key)
         if message.finish != "error":
             cache.put(key, message, model=f"slm/{model}", served=content_hash[:16])
         return message
 
-    return await cache.fetch(key, produce)
-
-
-async def in_thread(function: Any, *arguments: Any) -> Any:
-    """Runs a function in the models' own thread."""
-    return await asyncio.get_running_loop().run_in_executor(_thread, function, *arguments)
+    return await cache.fetch(key, lambda: to_its_end(produce()))
 
 
 @functools.cache

@@ -54,10 +54,7 @@ CONCRETE = {  # {a} and {b}: numbers or words of the question itself
         "Fix {a} on small inputs, handle {b} and the edge cases.",
     ),
 }
-GENERAL = (
-    "Read the question again and think before answering.",
-    "Find a good way to do this and mind the details.",
-)
+GENERAL = ("Read the question again and think before answering.", "Find a good way to do this and mind the details.")
 ACCEPT = ("Checked it another way and the result is the same.", "Each step holds and the question is answered.")
 REVISE = ("This does not look right yet; do it again.", "I do not get the same result; work it out again.")
 DIAGNOSIS = {
