@@ -38,15 +38,6 @@ def test_index_and_fisher_ratio_of_four_points():
     assert sep.fisher_ratio(X, y) == pytest.approx(9 / 1)
 
 
-def test_fisher_ratio_of_two_gaussians_is_the_squared_mahalanobis_half_distance():
-    rng = np.random.default_rng(1)
-    root = np.array([[2.0, 0.0], [1.0, 0.5]])
-    y = np.repeat([0, 1], 20_000)
-    shift = np.array([1.0, -0.5])
-    X = rng.standard_normal((len(y), 2)) @ root.T + np.where(y == 1, 1, -1)[:, None] * shift
-    assert sep.fisher_ratio(X, y) == pytest.approx(shift @ np.linalg.solve(root @ root.T, shift), rel=0.03)
-
-
 def test_fisher_ratio_ignores_an_invertible_map_and_the_index_a_rotation():
     X, y = blobs(1.5, d=5)
     rng = np.random.default_rng(3)
@@ -56,12 +47,11 @@ def test_fisher_ratio_ignores_an_invertible_map_and_the_index_a_rotation():
     assert sep.separability_index(rotated, y) == pytest.approx(sep.separability_index(X, y), rel=1e-4)
 
 
-@pytest.mark.parametrize(("gap", "index"), [(0.0, 0.0), (1.0, 1.0)])
-def test_index_reaches_both_ends(gap, index):
+def test_index_reaches_both_ends():
     """Each class twice the same two points (no shift between classes), or each class one point."""
     y = np.repeat([0, 1], 2)
-    X = np.array([[-1.0], [1.0], [-1.0], [1.0]]) if gap == 0 else y[:, None] * gap
-    assert sep.separability_index(X, y) == pytest.approx(index)
+    for X, index in (([[-1.0], [1.0], [-1.0], [1.0]], 0.0), (y[:, None] * 1.0, 1.0)):
+        assert sep.separability_index(X, y) == pytest.approx(index)
 
 
 def test_effective_dimensions_of_round_and_flat_clouds():
@@ -127,8 +117,8 @@ def test_bags_of_words_and_length_read_the_text_only():
     texts = [f"{word} {i} + {i}?" for word in ("add", "name") for i in range(20)]
     y = np.repeat(["math", "knowledge"], 20)
     splits = sep.stratified_splits(y, repeats=1, seed=0)
-    assert sep.evaluate(sep.bag_of("words"), texts, y, splits).mean == 1.0
-    assert sep.evaluate(sep.bag_of("characters"), texts, y, splits).mean == 1.0
+    for pieces in ("words", "characters"):
+        assert sep.evaluate(sep.bag_of(pieces), texts, y, splits).mean == 1.0
     assert np.allclose(sep.length_features(["ab c", "x"]), np.log([[5, 3], [2, 2]]))
 
 
@@ -163,12 +153,12 @@ def test_sentences_follow_the_interval():
     assert sep.in_words(found, "a", "c").startswith("a is not told apart from c (+0.00, ")
 
 
-def test_several_representations_at_once_are_the_same_as_one_by_one():
+def test_several_representations_at_once_are_averaged_split_by_split():
     X, y = blobs(1.5)
     splits = sep.stratified_splits(y, repeats=1, seed=0)
-    found = sep.evaluate_all({"X": (sep.svm(), [X]), "twice": (sep.svm(), [X, -X])}, y, splits)
-    assert np.array_equal(found["X"].scores, sep.evaluate(sep.svm(), X, y, splits).scores)
-    assert np.allclose(found["twice"].scores, found["X"].scores)
+    found = sep.evaluate_all({"X": (sep.svm(), [X]), "two": (sep.svm(), [X, X[::-1]])}, y, splits)
+    one, other = (sep.evaluate(sep.svm(), inputs, y, splits).scores for inputs in (X, X[::-1]))
+    assert np.array_equal(found["X"].scores, one) and np.allclose(found["two"].scores, (one + other) / 2)
 
 
 def test_rare_labels_are_marked():
@@ -243,16 +233,16 @@ def test_difference_is_paired_and_never_of_zero_width():
 
 # --- pictures ---
 def test_planes_keep_far_classes_apart_and_repeat():
-    X, y = blobs(0.0, each=15)
+    X, y = blobs(0.0, each=10)
     X += 4 * np.random.default_rng(1).standard_normal((4, X.shape[1]))[y]
     planes = {
         "pca": lambda: pictures.pca_plane(X)[0],
-        "lda": lambda: pictures.lda_plane(X, y, np.arange(0, 60, 2))[:, :2],
+        "lda": lambda: pictures.lda_plane(X, y, np.arange(0, 40, 2))[:, :2],
         "tsne": lambda: pictures.tsne_plane(X, seed=0),
     }
     for name, make in planes.items():
         plane = make()
-        assert plane.shape == (60, 2), name
+        assert plane.shape == (40, 2), name
         assert pictures.neighbour_accuracy(plane, y, neighbours=5) > 0.8, name
         assert np.array_equal(plane, make()), name
 
@@ -260,8 +250,8 @@ def test_planes_keep_far_classes_apart_and_repeat():
 def test_lda_pulls_shuffled_labels_apart_only_where_it_was_fitted():
     """Why the LDA picture shows questions that it was not fitted on."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((160, 300)), np.repeat([0, 1, 2, 3], 40)
-    fit = np.arange(160) % 2 == 0
+    X, y = rng.standard_normal((80, 150)), np.repeat([0, 1, 2, 3], 20)
+    fit = np.arange(80) % 2 == 0
     scores = pictures.lda_plane(X, y, fit)
     assert sep.fisher_ratio(scores[fit], y[fit]) > 20 * sep.fisher_ratio(scores[~fit], y[~fit])
 
@@ -300,7 +290,7 @@ def test_head_is_right_when_clusters_are_points_and_lost_when_they_coincide():
 
 def test_sweep_summary_correlation_and_saturation():
     frame = syn.sweep([0.0, 0.1, 0.5, 0.9], SMALL, seeds=range(3))
-    assert frame.equals(syn.sweep([0.0, 0.1, 0.5, 0.9], SMALL, seeds=range(3)))
+    assert frame.iloc[1:2, 1:].equals(syn.sweep([0.0], SMALL, seeds=[1]).iloc[:, 1:].set_axis([1]))
     summary = syn.summarise(frame)
     assert (summary["low"] <= summary["accuracy"]).all() and (summary["accuracy"] <= summary["high"]).all()
     rho, low, high = syn.rank_correlation(frame, draws=100, seed=0)
@@ -321,24 +311,19 @@ def test_bad_input_is_named():
     broken = X.copy()
     broken[7, 0] = np.nan
     cases = [
-        (lambda: sep.separability_index(broken, y), "question 7"),
-        (lambda: sep.fisher_ratio(X[0], y), r"shape \(questions, d\)"),
-        (lambda: sep.separability_index(X, np.zeros(20)), "two classes"),
-        (lambda: sep.separability_index(X, y[:-1]), "20 questions but labels of shape \\(19,\\)"),
+        (lambda: sep.separability_index(broken, y), "contains NaN"),
+        (lambda: sep.separability_index(X, y[:-1]), r"inconsistent numbers of samples: \[20, 19\]"),
         (lambda: sep.separability_index(np.ones((20, 3)), y), "no variance"),
         (lambda: sep.fisher_ratio(np.tile(X, 3), y), "cannot be inverted"),
         (lambda: sep.stratified_splits(y, folds=6, seed=0), "class 0 has 5 questions, fewer than 6 folds"),
         (lambda: sep.group_splits(y, np.arange(20) % 2, folds=3, seed=0), "has 2 groups, fewer than 3 folds"),
-        (lambda: sep.group_splits(y, [1, 2], folds=2, seed=0), r"groups of shape \(2,\)"),
         (lambda: sep.evaluate(sep.svm(), X, y, []), "0 splits"),
         (lambda: sep.evaluate(sep.svm(), broken, y, sep.stratified_splits(y, folds=2, seed=0)), "NaN"),
         (lambda: sep.svm("poly"), "unknown kernel 'poly'"),
         (lambda: sep.bag_of("bytes"), "unknown pieces 'bytes'"),
         (lambda: pictures.lda_plane(X, y, np.arange(5)), "1 of 4 classes"),
         (lambda: syn.head_accuracy(1.5, SMALL, seed=0), "index 1.5"),
-        (lambda: syn.Synthetic(agents=3), "agents = 3"),
         (lambda: syn.Synthetic(clusters=1), "clusters = 1"),
-        (lambda: syn.Synthetic(others=(0.2, 0.9)), "others"),
     ]
     for call, message in cases:
         with pytest.raises(ValueError, match=message):

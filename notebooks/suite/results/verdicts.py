@@ -1,17 +1,11 @@
-"""Evidence and verdicts (DESIGN.md section 1): the only place where a verdict is made.
+"""Evidence and verdicts (DESIGN.md section 1): the only place where a verdict is made. The rules of `judge`, in order:
 
-Evidence says what kind of number ours is, the verdict what it does to the claim. The rules, in the order in which
-`judge` applies them:
-
-1. Nothing computed (`ours=None`): not testable here.
-2. relation "equal": the numbers agree when |ours - paper| <= tolerance or the paper's number lies inside our interval.
-   For arithmetic evidence the interval is not statistical: it holds every value that the printed cells allow before
-   their own rounding. Agreement that needs it is worth "consistent", agreement within the tolerance "reproduced".
-3. relation "greater" or "less": `ours` is a *difference* (A - B) and `interval` is that difference's; the order holds
-   when the whole interval lies above (below) 0. An interval that includes 0 does not reproduce an order, and only
-   arithmetic evidence can do without one.
-4. relation "at least" or "at most": `ours` is held against the paper's number; the whole interval (or `ours` itself,
-   give or take the tolerance) must lie on its right side.
+1. Nothing computed: not testable here.
+2. "equal": |ours - paper| <= tolerance, or the paper's number lies inside our interval. For arithmetic evidence the
+   interval holds what the printed cells allow before their own rounding; agreement that needs it is "consistent".
+3. "greater", "less": `ours` is a *difference* (A - B); the order holds when its whole interval lies above (below) 0.
+   An interval that includes 0 does not reproduce an order; only arithmetic evidence can do without one.
+4. "at least", "at most": the whole interval, or `ours` give or take the tolerance, lies on its side of the paper's.
 5. A claim that holds is "reproduced", except on simulated evidence and on a stand-in (another SLM or other questions
    than the paper's), where the best is "consistent".
 """
@@ -85,9 +79,7 @@ def judge(
     """The verdict on a claim, and the reason in one sentence; the module's docstring states the rules.
 
     `interval` is (low, high) of `ours`; `tolerance` is in the unit of `paper`. Arithmetic orders need neither: their
-    numbers are exact. Raises ValueError naming a NaN, a truth value, an interval that does not hold `ours`, an unknown
-    relation, a missing paper number or one that contradicts the relation, a claim with neither tolerance nor interval,
-    and an order on other than arithmetic evidence without an interval.
+    numbers are exact. ValueError names a number, an interval or a relation that is wrong or missing.
     """
     evidence = Evidence(evidence)
     paper, ours, interval = checked(paper, ours, interval, relation)

@@ -17,8 +17,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-from suite.stats.separability import check_features
+from sklearn.utils import check_X_y
 
 
 def standardise(X: np.ndarray) -> np.ndarray:
@@ -37,7 +36,7 @@ def lda_plane(X: np.ndarray, y: Sequence, fit: np.ndarray) -> np.ndarray:
 
     S_W is shrunk (Ledoit-Wolf), since hidden states have more dimensions than there are questions.
     """
-    X, y = check_features(X, y)
+    X, y = check_X_y(X, y, dtype=np.float64)
     if len(np.unique(y[fit])) < len(np.unique(y)):
         raise ValueError(f"only {len(np.unique(y[fit]))} of {len(np.unique(y))} classes among the questions to fit on")
     lda = make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"))
@@ -64,5 +63,5 @@ def umap_plane(X: np.ndarray, *, seed: int, neighbours: int = 15) -> np.ndarray:
 
 def neighbour_accuracy(plane: np.ndarray, y: Sequence, *, neighbours: int = 10) -> float:
     """Share of questions whose `neighbours` nearest others on the plane vote for their label: a picture, measured."""
-    plane, y = check_features(plane, y)
-    return float(cross_val_score(KNeighborsClassifier(min(neighbours, len(y) - 1)), plane, y, cv=LeaveOneOut()).mean())
+    model, plane = KNeighborsClassifier(min(neighbours, len(y) - 1)), np.asarray(plane, np.float64)
+    return float(cross_val_score(model, plane, y, cv=LeaveOneOut()).mean())

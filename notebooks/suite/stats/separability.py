@@ -1,15 +1,11 @@
 """How well hidden states tell labels apart (appendix A.3, input side), and how sure such a number is.
 
-Symbols: X is `(questions, d)`, y the label of each question; S_B and S_W are the between-class and within-class
-scatter matrices, both divided by the number of questions, so that S_T = S_B + S_W is the covariance of X.
-
-- separability index = tr(S_B) / tr(S_T), in [0, 1]: the share of all variance that lies between classes (Figure 14);
-- Fisher ratio = tr(S_W^-1 S_B): what linear discriminant analysis (LDA) maximises, direction by direction;
-- accuracy of a support vector machine (SVM) on questions it was not fitted on (Figures 12 and 13).
-
-Departures: the paper states neither the SVM's settings nor its splits, so scikit-learn's defaults (C = 1, gamma =
-"scale") and repeated stratified 5-fold cross-validation stand here. Standardisation is part of every fitted model: no
-mean or scale of a test question reaches the fit. The interval is ours (see `Accuracy`).
+X is `(questions, d)`, y the label of each question; S_B and S_W are the between-class and within-class scatter, both
+divided by the number of questions, so that S_T = S_B + S_W is the covariance of X. Measures: the separability index
+tr(S_B) / tr(S_T), the share of all variance that lies between classes (Figure 14); the Fisher ratio tr(S_W^-1 S_B) that
+linear discriminant analysis maximises; the accuracy of a support vector machine on questions it was not fitted on
+(Figures 12 and 13). Departures: the paper states neither the SVM's settings nor its splits, so scikit-learn's defaults
+(C = 1, gamma = "scale") and repeated stratified 5-fold cross-validation stand here, standardisation within every fit.
 """
 
 from __future__ import annotations
@@ -27,36 +23,15 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedShuffleSp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import check_X_y
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
 
 # --- scatter ---
-def check_features(X: np.ndarray, y: Sequence) -> tuple[np.ndarray, np.ndarray]:
-    """`X` as a finite float64 array `(questions, d)` and `y` as an array of labels; ValueError names what is wrong."""
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"features must have shape (questions, d), not {X.shape}; pick one layer and one position")
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    if len(bad):
-        raise ValueError(f"features of question {bad[0]} (and {len(bad) - 1} more) are NaN or infinite; encode again")
-    return X.astype(np.float64), check_labels(y, len(X))
-
-
-def check_labels(y: Sequence, count: int) -> np.ndarray:
-    """`y` as an array of `count` labels of at least two classes; ValueError names what is wrong."""
-    y = np.asarray(y)
-    if y.shape != (count,):
-        raise ValueError(f"{count} questions but labels of shape {y.shape}; give one label a question")
-    classes = np.unique(y)
-    if len(classes) < 2:
-        raise ValueError(f"every label is {classes[0] if len(classes) else 'missing'}; separability needs two classes")
-    return y
-
-
 def scatter(X: np.ndarray, y: Sequence) -> tuple[np.ndarray, np.ndarray]:
     """(S_B, S_W), both `(d, d)` and divided by the number of questions."""
-    X, y = check_features(X, y)
+    X, y = check_X_y(X, y, dtype=np.float64)
     means = pd.DataFrame(X).groupby(y).transform("mean").to_numpy()  # of each question's class
     shifts, centred = means - X.mean(axis=0), X - means
     return shifts.T @ shifts / len(X), centred.T @ centred / len(X)
@@ -64,7 +39,7 @@ def scatter(X: np.ndarray, y: Sequence) -> tuple[np.ndarray, np.ndarray]:
 
 def separability_index(X: np.ndarray, y: Sequence) -> float:
     """tr(S_B) / tr(S_T): the share of the variance between classes, 0 (equal means) to 1 (each class a point)."""
-    X, y = check_features(X, y)
+    X, y = check_X_y(X, y, dtype=np.float64)
     total = X.var(axis=0).sum()
     if total == 0:
         raise ValueError("all questions have the same features, so there is no variance to share out")
@@ -94,7 +69,6 @@ def effective_dimensions(X: np.ndarray, y: Sequence) -> float:
 # --- splits ---
 def stratified_splits(y: Sequence, *, folds: int = 5, repeats: int = 10, seed: int) -> Splits:
     """`folds * repeats` (train, test) index pairs; every fold holds each class in proportion."""
-    y = check_labels(y, len(y))
     labels, counts = np.unique(y, return_counts=True)
     if counts.min() < folds:
         raise ValueError(
@@ -110,9 +84,7 @@ def group_splits(y: Sequence, groups: Sequence, *, folds: int = 5, repeats: int 
     Each repeat shuffles the groups and deals them to the folds in turn, class by class where each group has one class.
     (scikit-learn's StratifiedGroupKFold gives nearly the same folds for every seed: it shuffles only among equals.)
     """
-    y, groups = check_labels(y, len(y)), np.asarray(groups)
-    if groups.shape != y.shape:
-        raise ValueError(f"{len(y)} labels but groups of shape {groups.shape}; give one group a question")
+    y, groups = np.asarray(y), np.asarray(groups)
     for label in np.unique(y):
         if (held := len(np.unique(groups[y == label]))) < folds:
             raise ValueError(f"class {label!s} has {held} groups, fewer than {folds} folds; take fewer folds")
@@ -184,28 +156,16 @@ class Accuracy:
     questions: int  # distinct questions tested
     test_per_train: float  # n_test / n_train, mean over splits
     chance: float  # share of the commonest label
-
-    @property
-    def mean(self) -> float:
-        return float(self.scores.mean())
-
-    @property
-    def std(self) -> float:
-        return float(self.scores.std(ddof=1))
+    mean = property(lambda self: float(self.scores.mean()))
+    std = property(lambda self: float(self.scores.std(ddof=1)))
+    low = property(lambda self: self.interval[0])
+    high = property(lambda self: self.interval[1])
 
     @property
     def interval(self) -> tuple[float, float]:
         variance = resampled_variance(self.scores, self.test_per_train)
         independent = self.mean * (1 - self.mean) / variance if variance > 0 else self.questions
         return wilson(self.mean, min(self.questions, independent), t_quantile(len(self.scores)))
-
-    @property
-    def low(self) -> float:
-        return self.interval[0]
-
-    @property
-    def high(self) -> float:
-        return self.interval[1]
 
     def __str__(self) -> str:
         return f"{self.mean:.3f} ± {self.std:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -233,14 +193,12 @@ def evaluate(model: BaseEstimator, inputs: Sequence | np.ndarray, y: Sequence, s
 
     `inputs`: features `(questions, d)` for `svm`, or the texts for `bag_of`.
     """
-    if isinstance(inputs, np.ndarray) and inputs.dtype.kind in "fiu":
-        inputs, y = check_features(inputs, y)
-    else:
-        inputs, y = list(inputs), check_labels(y, len(inputs))
+    if isinstance(inputs, np.ndarray) and inputs.dtype.kind == "f":
+        inputs = inputs.astype(np.float64)
     if len(splits) < 2:
         raise ValueError(f"{len(splits)} splits; an interval needs at least two")
     return Accuracy(
-        scores=cross_val_score(model, inputs, y, cv=splits),
+        scores=cross_val_score(model, inputs, y, cv=splits, error_score="raise"),
         questions=len(np.unique(np.concatenate([test for _, test in splits]))),
         test_per_train=float(np.mean([len(test) / len(train) for train, test in splits])),
         chance=float(np.unique(y, return_counts=True)[1].max() / len(y)),

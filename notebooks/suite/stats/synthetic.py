@@ -36,10 +36,6 @@ class Synthetic:
     def __post_init__(self) -> None:
         if not 2 <= self.clusters <= self.d:
             raise ValueError(f"clusters = {self.clusters} must lie between 2 and d = {self.d}")
-        if self.agents < self.clusters:
-            raise ValueError(f"agents = {self.agents} cannot give each of {self.clusters} clusters its own best agent")
-        if not 0 <= self.others[0] <= self.others[1] < self.best <= 1:
-            raise ValueError(f"others = {self.others} must be a range within [0, best = {self.best})")
 
 
 def cluster_centres(index: float, setting: Synthetic, rng: np.random.Generator) -> np.ndarray:
