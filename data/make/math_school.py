@@ -9,12 +9,7 @@ from random import Random
 from templates import Drawn, by_name, worded
 
 
-@worded(
-    "Solve {} for x.",
-    "If {}, what is x?",
-    "Which value of x satisfies {}?",
-    difficulty=1,
-)
+@worded("Solve {} for x.", "If {}, what is x?", "Which value of x satisfies {}?", difficulty=1)
 def linear_equation(rng: Random) -> Drawn:
     a, b, x = rng.randint(3, 12), rng.randint(2, 40), rng.choice([*range(-9, 0), *range(2, 16)])
     return x, f"{a}x + {b} = {a * x + b}"
@@ -80,12 +75,7 @@ def travel(rng: Random) -> Drawn:
     return decimal(Fraction(speed * (60 * hours + minutes), 60)), speed, hours, minutes
 
 
-@worded(
-    "Compute {} as a fraction in lowest terms.",
-    "What is {}? Reduce the fraction.",
-    "Simplify {}.",
-    difficulty=1,
-)
+@worded("Compute {} as a fraction in lowest terms.", "What is {}? Reduce the fraction.", "Simplify {}.", difficulty=1)
 def fraction_sum(rng: Random) -> Drawn:
     total = Fraction(1)
     while total.denominator < 3:

@@ -1,7 +1,7 @@
 """Builds the question files, byte for byte.
 
-    python data/make/questions.py --build    writes data/questions/<family>.jsonl (templates, authored banks)
-    python data/make/questions.py --check    compares them with a fresh build, names a difference
+python data/make/questions.py --build    writes data/questions/<family>.jsonl (templates, authored banks)
+python data/make/questions.py --check    compares them with a fresh build, names a difference
 """
 
 from __future__ import annotations

@@ -187,10 +187,7 @@ def schedule(rng: Random, number: int) -> Item:
         if truth[i] != a:
             clues.append((f"{a} is not on {days[i]}.", lambda order, a=a, i=i: order[i] != a))
     clues += _relations(
-        people,
-        truth,
-        ("{} comes before {}.", lambda i, j: i < j),
-        ("{} is the day after {}.", lambda i, j: i == j + 1),
+        people, truth, ("{} comes before {}.", lambda i, j: i < j), ("{} is the day after {}.", lambda i, j: i == j + 1)
     )
     told = _enough_clues(rng, clues, orders)
     day = rng.randrange(4)

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sandbox_attacks import ESCAPES, FORGERIES
+import yaml
 
 from suite.questions import load_questions
 from suite.runner import env
@@ -37,6 +37,9 @@ from trinity_core import paths
 from trinity_core.store import Store
 from trinity_core.types import DataError
 
+CODE = yaml.safe_load((paths.ROOT / "tests" / "sandbox_attacks.yaml").read_text(encoding="utf-8"))
+ESCAPES, FORGERIES, SUMS = CODE["escapes"], CODE["forgeries"], CODE["sums"]
+HELD = ("failed", "error")
 ADD = "def f(a, b):\n    return a + b\n"
 ADD_TESTS = [
     {"args": [1, 2], "expected": 3},
@@ -91,7 +94,7 @@ def processes(mark: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_sandbox_holds_an_attempt(name, tmp_path, monkeypatch):
-    statuses, source = ESCAPES[name]
+    statuses, source = ESCAPES[name].get("ends", HELD), ESCAPES[name]["code"]
     (tmp_path / "file").write_text("escaped")
     monkeypatch.setenv("SUITE_API_KEY", "sk-not-for-you")
     interpreter = Path(sys.base_prefix).resolve()
@@ -140,7 +143,7 @@ def test_sandbox_attempts_work_elsewhere(name, tmp_path):
     (tmp_path / "file").write_text("escaped")
     with socket.create_server(("127.0.0.1", 0)) as server:
         clues = {"file": str(tmp_path / "file"), "port": server.getsockname()[1], "folders": [[str(paths.ROOT), ""]]}
-        source = ESCAPES[name][1].replace("61.5", "0")
+        source = ESCAPES[name]["code"].replace("61.5", "0")
         result = run_code(source, tests=[{"args": [clues], "expected": "escaped"}], entry_point="f", trusted=True)
     assert result.status == "passed", result
 
@@ -196,7 +199,9 @@ def test_sandbox_holds_for_a_user_without_privileges(bubblewrap, tmp_path_factor
             shutil.copytree(source, Path(folder, source.name), ignore=shutil.ignore_patterns("__pycache__"))
         attempts = Path(folder, "attempts")
         attempts.write_text(
-            json.dumps({name: ESCAPES[name][1] for name in BY_A_USER} | {"honest": "def f(clues): return 'escaped'"})
+            json.dumps(
+                {name: ESCAPES[name]["code"] for name in BY_A_USER} | {"honest": "def f(clues): return 'escaped'"}
+            )
         )
         subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
         environment = {"PYTHONPATH": folder, "TRINITY_CACHE": f"{folder}/cache", "HOME": folder, "SHELL": "x",
@@ -210,7 +215,7 @@ def test_sandbox_holds_for_a_user_without_privileges(bubblewrap, tmp_path_factor
         pytest.skip(report["reason"])
     assert report["way"] == "user" and report["honest"] == "passed"
     for name in BY_A_USER:
-        assert report[name] in ESCAPES[name][0], (name, report[name])
+        assert report[name] in ESCAPES[name].get("ends", HELD), (name, report[name])
 
 
 def test_sandbox_ends_with_the_process_that_asked(bubblewrap):
@@ -455,25 +460,6 @@ def test_sandbox_test_source_names_what_went_wrong(source, check, status, words)
     tests = f"def check(candidate):\n    {check}\n"
     result = run_code(source, tests=tests, entry_point="f", limits=QUICK, trusted=True)
     assert result.status == status and words in result.detail and result.passed == 0, result
-
-
-SUMS = {
-    "sys.stdin.buffer": "import sys\ndata = sys.stdin.buffer.read().split()\nprint(sum(map(int, data[1:])))\n",
-    "input()": "n = int(input())\nprint(sum(map(int, input().split())))\n",
-    "sys.stdin.read()": "import sys\nprint(sum(map(int, sys.stdin.read().split()[1:])))\n",
-    "sys.stdout.buffer": "import sys\ninput()\nsys.stdout.buffer.write(b'%d\\n' % sum(map(int, input().split())))\n",
-    "sys.stdin.readline": "import sys\nsys.stdin.readline()\nprint(sum(map(int, sys.stdin.readline().split())))\n",
-    "open(0)": "print(sum(map(int, open(0).read().split()[1:])))\n",
-    "/dev/stdin": "print(sum(map(int, open('/dev/stdin').read().split()[1:])))\n",
-    "iteration and a main guard": "import sys\nif __name__ == '__main__':\n    _, row = sys.stdin\n"
-    "    print(sum(map(int, row.split())))\n",
-    "os.read and os.write": "import os\nos.write(1, str(sum(map(int, os.read(0, 99).split()[1:]))).encode())\n",
-    "a thread with a larger stack": "import sys, threading\nthreading.stack_size(1 << 26)\n"
-    "def main():\n    input()\n    print(sum(map(int, input().split())))\nthreading.Thread(target=main).start()\n",
-    "leaving by sys.exit": "import sys\ninput()\nprint(sum(map(int, input().split())))\nsys.exit(0)\n",
-    "leaving by os._exit": "import os\ninput()\nprint(sum(map(int, input().split())), flush=True)\nos._exit(0)\n",
-    "blanks": "input()\nprint()\nprint('  ', sum(map(int, input().split())), '  ')\nprint()\n",
-}
 
 
 @TRUST

@@ -76,14 +76,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         family="code",
         licence="CC",
         fields=("question_id", "question_content", "public_test_cases", "private_test_cases", "metadata"),
-        optional=(
-            "question_title",
-            "platform",
-            "contest_id",
-            "contest_date",
-            "starter_code",
-            "difficulty",
-        ),
+        optional=("question_title", "platform", "contest_id", "contest_date", "starter_code", "difficulty"),
         files={"train": (*_LCB, "test.jsonl"), "test": (*_LCB, "test6.jsonl")},
     ),
     "aime2025": Benchmark(

@@ -126,9 +126,4 @@ def _mapping(item: Any) -> dict[str, Any] | str:
     return item if isinstance(item, dict) else f"a row is an object of named fields, not {str(item)[:60]!r}"
 
 
-READERS: dict[str, Callable[[Path], Rows]] = {
-    ".jsonl": _json_lines,
-    ".json": _json,
-    ".csv": _csv,
-    ".parquet": _parquet,
-}
+READERS: dict[str, Callable[[Path], Rows]] = {".jsonl": _json_lines, ".json": _json, ".csv": _csv, ".parquet": _parquet}

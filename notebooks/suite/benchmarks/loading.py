@@ -18,6 +18,7 @@ from pathlib import Path
 from suite.benchmarks.catalogue import BENCHMARKS
 from suite.benchmarks.files import fetch, read_rows
 from suite.benchmarks.rows import CONVERTERS, Row
+from suite.checkers.check import check_reference
 from suite.questions.files import SPLITS
 from trinity_core.types import DataError, Question, Split
 
@@ -87,8 +88,6 @@ def read_benchmark(name: str, split: str, path: str | Path | None = None, limit:
 
 def _question(name: str, split: Split, number: int, row: Row) -> Question:
     """The row as a question whose reference its checker can read. DataError says what is wrong."""
-    from suite.checkers.check import check_reference
-
     missing = [field for field in BENCHMARKS[name].fields if field not in row]
     if missing:
         raise DataError(f"field {missing[0]!r} is missing; {name} needs {', '.join(BENCHMARKS[name].fields)}")

@@ -24,6 +24,8 @@ import sys
 from multiprocessing.connection import Connection
 
 import sympy  # only the worker process imports this module
+from math_verify.parser import LatexExtractionConfig, NormalizationConfig
+from math_verify.parser import parse as parse_latex
 
 DIGITS = 400
 MOST_BITS = 200_000  # of an integer that is written out: towers such as 9^{9^9} stay unevaluated
@@ -97,16 +99,13 @@ def parse(text: str):
     """A sympy expression, not evaluated yet."""
     if text in _PARSED:
         return _PARSED[text]
-    from math_verify.parser import LatexExtractionConfig, NormalizationConfig
-    from math_verify.parser import parse as read
-
     config = LatexExtractionConfig(
         normalization_config=NormalizationConfig(
             basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="none", equations=False
         )
     )
     latex = as_latex(text)
-    found = read(f"$${latex}$$", [config], fallback_mode="no_fallback", parsing_timeout=None)
+    found = parse_latex(f"$${latex}$$", [config], fallback_mode="no_fallback", parsing_timeout=None)
     if len(found) != 1 or not isinstance(found[0], (sympy.Basic, sympy.MatrixBase)):
         raise Refused(f"cannot be read as mathematics: {text[:60]!r}")
     expression = found[0]

@@ -15,13 +15,14 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import resource
+import signal
 import sys
 import types
+from collections.abc import Callable
+from typing import Any, TextIO
 
 TYPE_CHECKING = False  # every run waits for these imports, so none is made for annotations
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TextIO
 
 MESSAGE_LENGTH = 300
 
@@ -84,9 +85,6 @@ def describe(error: BaseException) -> tuple[str, str]:
 
 def confine(request: dict[str, Any]) -> None:
     """Sets the limits and leaves root, both for good."""
-    import resource
-    import signal
-
     signal.alarm(request["alarm"])  # the end of a process whose starter has died
     for name, value in request["limits"].items():
         kind = getattr(resource, name)

@@ -24,7 +24,8 @@ from suite.sandbox.child import decode
 
 CHILD = Path(__file__).with_name("child.py").read_text(encoding="utf-8")
 FLAGS = ("-s", "-S", "-P", "-B", "-X", "utf8")  # -I without its -E, which would ignore PYTHONHASHSEED
-LEAST = {"wall": 0.01, "cpu": 0.01, "memory": 64, "output": 1, "disk": 1, "threads": 1, "files": 16}
+LEAST = {"wall": 0.01, "cpu": 0.01, "memory": 64, "output": 1}
+DISK, THREADS, FILES = 16, 16, 64  # MiB of /tmp and of one file; open at once (threads are counted in bubblewrap only)
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ class Limits:
     """What one process may use.
 
     `wall`: real seconds for all tests of a function, or for each stdin case; `cpu`: processor seconds, rounded up;
-    `memory`: MiB of address space; `output`: bytes of each of stdout, stderr and the results; `disk`: MiB of /tmp and
-    of one file; `threads` and `files`: open at once (threads are counted in bubblewrap only). Wall exceeds cpu, so that
+    `memory`: MiB of address space; `output`: bytes of each of stdout, stderr and the results. Wall exceeds cpu, so that
     a busy machine does not fail an honest solution.
     """
 
@@ -41,16 +41,12 @@ class Limits:
     cpu: float = 5.0
     memory: int = 1024
     output: int = 1 << 20
-    disk: int = 16
-    threads: int = 16
-    files: int = 64
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
-            value = getattr(self, name)
-            kinds = float | int if name in ("wall", "cpu") else int
+            value, kinds = getattr(self, name), int if isinstance(least, int) else (int, float)
             if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value < 1 << 40:
-                kind = "number" if kinds is not int else "whole number"
+                kind = "whole number" if kinds is int else "number"
                 raise ValueError(f"Limits.{name} is {value!r}; give a {kind} of at least {least}")
 
 
@@ -116,19 +112,19 @@ class Run:
         bounds = {
             "RLIMIT_CPU": math.ceil(limits.cpu),
             "RLIMIT_AS": limits.memory << 20,
-            "RLIMIT_FSIZE": max(limits.disk << 20, *(most + 1 for most in self._most.values())),
-            "RLIMIT_NOFILE": limits.files,
+            "RLIMIT_FSIZE": max(DISK << 20, *(most + 1 for most in self._most.values())),
+            "RLIMIT_NOFILE": FILES,
             "RLIMIT_CORE": 0,
         }
         if self.sandbox:  # elsewhere the limit would count every thread of the user who runs the suite
-            bounds |= {"RLIMIT_NPROC": limits.threads + 2, "RLIMIT_MSGQUEUE": 0}
+            bounds |= {"RLIMIT_NPROC": THREADS + 2, "RLIMIT_MSGQUEUE": 0}
         # A user of its own for each run: threads are counted by user.
         uid = 20000 + secrets.randbelow(40000) if self.sandbox and self.sandbox.drops_root else 0
         settings = {"limits": bounds, "uid": uid, "alarm": math.ceil(limits.wall) + 5, "output": limits.output}
         ends = (self.given(json.dumps(request | settings).encode()), self._sign, *ends)
         command = [str(interpreter()), *FLAGS, "-c", CHILD, mode, *map(str, ends)]
         if self.sandbox:
-            front, folder = self.sandbox.command(limits.disk), "/"
+            front, folder = self.sandbox.command(DISK), "/"
             if call_filter := system_call_filter(platform.machine()):
                 ends = (*ends, self.given(call_filter))
                 front += ["--seccomp", str(ends[-1])]
@@ -151,7 +147,9 @@ class Run:
     def finish(self) -> str | None:
         """Waits for the process that was started last, then ends every one; "timeout" or "output-limit" where the run
         was cut short."""
-        for end in [end for end in self._pipes if end != self._signs]:  # else the end of a child would not end its pipes
+        for end in [
+            end for end in self._pipes if end != self._signs
+        ]:  # else the end of a child would not end its pipes
             self._pipes.remove(end)
             os.close(end)
         timer = threading.Timer(self.limits.wall, self._stop)  # Popen.wait with a timeout would look every 50 ms

@@ -130,41 +130,43 @@ def sandbox_status() -> str:
 # --- the tests ---
 
 
+def _need(sound: object, what: str, value: Any, need: str) -> None:
+    if not sound:
+        raise DataError(f"{what} is {_short(value)}; give {need}")
+
+
 def _check_tests(tests: Any, entry_point: Any, stdin_cases: Any) -> None:
     """DataError for tests that could let anything pass, or nothing."""
     if (tests is None) == (stdin_cases is None):
         raise DataError("give either tests or stdin_cases: a task without tests cannot be judged")
     if stdin_cases is not None:
-        if not isinstance(stdin_cases, list) or not stdin_cases:
-            raise DataError(f"stdin_cases is {_short(stdin_cases)}; give at least one case")
+        _need(isinstance(stdin_cases, list) and stdin_cases, "stdin_cases", stdin_cases, "at least one case")
         for number, case in enumerate(stdin_cases, 1):
-            if not isinstance(case, dict) or not all(isinstance(case.get(part), str) for part in ("input", "output")):
-                raise DataError(
-                    f"stdin case {number} is {_short(case)}; give an object with the texts input and output"
-                )
+            sound = isinstance(case, dict) and all(isinstance(case.get(part), str) for part in ("input", "output"))
+            _need(sound, f"stdin case {number}", case, "an object with the texts input and output")
         return
-    if not isinstance(entry_point, str) or not entry_point.isidentifier():
-        raise DataError(f"entry_point is {_short(entry_point)}; name the function that the tests call")
+    sound = isinstance(entry_point, str) and entry_point.isidentifier()
+    _need(sound, "entry_point", entry_point, "the name of the function that the tests call")
     if isinstance(tests, str):
         try:
-            tree = ast.parse(tests)
+            names = [node.name for node in ast.parse(tests).body if isinstance(node, ast.FunctionDef)]
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise DataError(f"the test source is not Python: {error}") from None
-        if not any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body):
-            raise DataError("the test source does not define check(candidate)")
+        _need("check" in names, "the test source", tests, "one that defines check(candidate)")
         return
-    if not isinstance(tests, list) or not tests:
-        raise DataError(f"tests is {_short(tests)}; give at least one test")
+    _need(isinstance(tests, list) and tests, "tests", tests, "at least one test")
     for number, test in enumerate(tests, 1):
-        if not isinstance(test, dict) or not isinstance(test.get("args"), list) or "expected" not in test:
-            raise DataError(f"test {number} is {_short(test)}; give an object with args (a list) and expected")
+        sound = isinstance(test, dict) and isinstance(test.get("args"), list) and "expected" in test
+        _need(sound, f"test {number}", test, "an object with args (a list) and expected")
         for part in ("args", "expected"):
-            try:
-                same = json.loads(json.dumps(test[part], allow_nan=False)) == test[part]
-            except (TypeError, ValueError, RecursionError):
-                same = False
-            if not same:
-                raise DataError(f"test {number}: {part} is {_short(test[part])}, which JSON cannot hold")
+            _need(_is_json(test[part]), f"test {number}: {part}", test[part], "what JSON can hold")
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False)) == value
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 # --- the judges ---
