@@ -17,6 +17,7 @@ from suite.chapters.paper_numbers import sizes as audited
 from suite.experiments import Experiment
 from suite.pools import load_pool
 from suite.questions import load_questions
+from suite.results import style
 from suite.stats.scores import AVERAGE
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import make_head
@@ -218,7 +219,7 @@ def test_figures_show_every_head():
     history = pd.DataFrame({"fitness": np.linspace(0.4, 0.6, 9), "evaluations": np.arange(9)})
     shares = {row: pd.DataFrame(np.full((2, 7), 100 / 7), columns=list("ABCDEFG")) for row in rows}
     figures = [draw.draw_size(scores, sizes, {"best agent alone": 66.0}),
-               draw.draw_differences({AVERAGE: scores, "math": scores}, "points"),
+               draw.draw_differences(pd.concat([scores, scores.assign(part="math")]), "points"),
                draw.draw_learning({row: [history] for row in rows}, 66.0), draw.draw_choices(shares),
                draw.draw_reach({row: np.eye(10) for row in rows}, 7)]  # fmt: skip
     for figure in figures:
@@ -229,5 +230,5 @@ def test_figures_show_every_head():
 
 
 def test_labels_are_moved_apart():
-    places = draw._apart({"a": 1.0, "b": 1.0, "c": 3.0, "d": 1.1}, 0.5)
+    places = style.apart({"a": 1.0, "b": 1.0, "c": 3.0, "d": 1.1}, 0.5)
     assert np.diff(sorted(places.values())).min() > 0.49 and places["c"] == 3.0

@@ -11,18 +11,10 @@ from suite.results import style
 
 def draw_losses(losses: pd.DataFrame) -> Figure:
     """One panel a part, one row a variant: loss with its interval, the paper's a diamond; `losses` of `ablations`."""
-    parts, variants = (losses[name].unique() for name in ("part", "system"))
-    size = (2.2 + 2.0 * len(parts), 1.5 + 0.42 * len(variants))
-    fig, axes = plt.subplots(1, len(parts), figsize=size, sharey=True, squeeze=False)
-    for ax, part in zip(axes[0], parts, strict=True):
-        for at, (_, row) in enumerate(losses[losses["part"] == part].iterrows()):
-            style.interval(ax, row, at, style.AGENT_COLOURS.get(row["system"].removesuffix(" only"), style.BLACK))
-        ax.axvline(0, color=style.GREY, linewidth=1)
-        ax.set(title=part)
-        ax.grid(axis="y", visible=False)
-    style.name_rows(axes[0, 0], variants)
-    fig.supxlabel("points lost against TRINITY (bar: 95 % interval; diamond: the paper, on its own tasks)", fontsize=10)
-    return fig
+    label = "points lost against TRINITY (bar: 95 % interval; diamond: the paper, on its own tasks)"
+    width = 2.2 + 2.0 * losses["part"].nunique()
+    return style.panels(losses, lambda row: (style.AGENT_COLOURS.get(row["system"].removesuffix(" only"), style.BLACK),),
+                        label, width=width)  # fmt: skip
 
 
 def draw_turns(spending: pd.DataFrame) -> Figure:

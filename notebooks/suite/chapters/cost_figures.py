@@ -39,19 +39,16 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
 
     Columns method, task, paper, ours, low, high.
     """
-    methods = frame["method"].unique()
-    fig, axes = plt.subplots(1, len(tasks), figsize=(11.5, 3.2), sharey=True, sharex=True)
-    for ax, task in zip(axes, tasks, strict=True):
-        part = frame[frame["task"] == task].rename(columns={"ours": "value"}).set_index("method").loc[methods]
-        for at, (method, row) in enumerate(part.iterrows()):
-            ax.plot([row["paper"], row["value"]], [at, at], color=style.GREY, linewidth=0.8, zorder=1)
-            style.interval(ax, row, at, style.METHOD_COLOURS[method], size=8)
-        ax.set(xscale="log", title=task, xlabel="output tokens (log)")
-        ax.grid(axis="y", visible=False)
-    style.name_rows(axes[0], methods)
+    rows = frame.rename(columns={"method": "system", "task": "part", "ours": "value"})
+    fig = style.panels(rows, lambda row: (style.METHOD_COLOURS[row["system"]],), "output tokens (log)", width=11.5,
+                       titles={task: task for task in tasks}, origin=None, sharex=True)  # fmt: skip
+    for ax, task in zip(fig.axes, tasks, strict=True):
+        part = rows[rows["part"] == task]
+        ax.hlines(range(len(part)), part["paper"], part["value"], color=style.GREY, linewidth=0.8, zorder=1)
+        ax.set_xscale("log")
     handles = [
         plt.Line2D([], [], marker="o", color=style.GREY, linestyle="none", markersize=8, label="ours, 95 % interval"),
-        style.mark_paper(axes[0], np.nan, at=0, axis="x", label="printed (Tables 9-12)"),
+        style.mark_paper(fig.axes[0], np.nan, at=0, axis="x", label="printed (Tables 9-12)"),
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=2)
     return fig
@@ -150,14 +147,5 @@ def draw_equal_tokens(
 
 def draw_differences(frame: pd.DataFrame) -> Figure:
     """TRINITY minus its rivals at the same output tokens, with intervals, a panel a part; `frame` of `scores.leads`."""
-    parts, rivals = frame["part"].unique(), frame["system"].unique()
-    fig, axes = plt.subplots(1, len(parts), figsize=(11.5, 0.42 * len(rivals) + 1.3), sharey=True)
-    for ax, part in zip(axes, parts, strict=True):
-        for at, (_, row) in enumerate(frame[frame["part"] == part].iterrows()):
-            style.interval(ax, row, at, style.side(row))
-        ax.axvline(0, color=style.BLACK, linewidth=1)
-        ax.set_title(part)
-        ax.grid(axis="y", visible=False)
-    style.name_rows(axes[0], rivals)
-    fig.supxlabel("TRINITY minus the rival at the same output tokens (points; 95 % interval)", fontsize=10)
-    return fig
+    label = "TRINITY minus the rival at the same output tokens (points; 95 % interval)"
+    return style.panels(frame, lambda row: (style.side(row),), label, width=11.5)

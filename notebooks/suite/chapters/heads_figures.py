@@ -6,7 +6,7 @@ A head has one colour and marker everywhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -63,7 +63,7 @@ def draw_learning(histories: Mapping[str, Sequence[pd.DataFrame]], best_alone: f
     ax.axhline(best_alone, color=style.GREY, linestyle=":", linewidth=1.4)
     ax.margins(x=0)
     low, high = ax.get_ylim()
-    for name, place in _apart(ends, 0.05 * (high - low)).items():
+    for name, place in style.apart(ends, 0.05 * (high - low)).items():
         ax.annotate(name, (at[-1], ends[name]), xytext=(1.02, (place - low) / (high - low)), textcoords="axes fraction",
                     color=LOOKS.get(name, (style.GREY,))[0], va="center", fontsize=9)  # fmt: skip
     ax.set_ylim(low, high)
@@ -104,20 +104,10 @@ def draw_size(scores: pd.DataFrame, sizes: pd.DataFrame, lines: Mapping[str, flo
     return fig
 
 
-def draw_differences(panels: Mapping[str, pd.DataFrame], label: str, sharex: bool = False) -> Figure:
-    """Points, a panel each, a row a head with its interval, the paper's mark where there is one; of `stats.scores`."""
-    heads = next(iter(panels.values()))["system"].tolist()
-    size = (2.0 + (2.0 if len(panels) > 2 else 4.0) * len(panels), 0.42 * len(heads) + 1.4)
-    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, sharex=sharex, squeeze=False)
-    for ax, (title, rows) in zip(axes[0], panels.items(), strict=True):
-        for at, (_, row) in enumerate(rows.iterrows()):
-            style.interval(ax, row, at, *LOOKS[row["system"]])
-        ax.axvline(0, color=style.BLACK, linewidth=1)
-        ax.set_title(title)
-        ax.grid(axis="y", visible=False)
-    style.name_rows(axes[0, 0], heads)
-    fig.supxlabel(label, fontsize=10)
-    return fig
+def draw_differences(rows: pd.DataFrame, label: str, **settings: Any) -> Figure:
+    """`style.panels` of `rows`, each head with its look."""
+    width = 2.0 + (2.0 if rows["part"].nunique() > 2 else 4.0) * rows["part"].nunique()
+    return style.panels(rows, lambda row: LOOKS[row["system"]], label, width=width, **settings)
 
 
 def draw_choices(shares: Mapping[str, pd.DataFrame]) -> Figure:
@@ -137,14 +127,3 @@ def draw_choices(shares: Mapping[str, pd.DataFrame]) -> Figure:
     agents = len(next(iter(shares.values())).columns)
     fig.legend(handles[agents - 1 :: -1], names[agents - 1 :: -1], loc="outside right center")
     return fig
-
-
-def _apart(values: Mapping[str, float], gap: float) -> dict[str, float]:
-    """Places for labels near `values`, at least `gap` apart, order kept."""
-    places = dict(sorted(values.items(), key=lambda item: item[1]))
-    for _ in range(100):
-        for low, high in pairwise(places):
-            lack = gap - (places[high] - places[low])
-            if lack > 1e-9:
-                places[low], places[high] = places[low] - lack / 2, places[high] + lack / 2
-    return places

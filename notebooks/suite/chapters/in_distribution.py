@@ -25,7 +25,6 @@ from suite.baselines import BASELINES, make_baseline
 from suite.published import BENCHMARKS, SUMMARIES, published
 from suite.stats import scores
 from suite.stats.intervals import DRAWS
-from suite.stats.rer import relative_error_reduction
 from suite.stats.rollouts import AMOUNTS, plays_table, rollouts_table
 from trinity_core.training.task import FRESH
 from trinity_core.types import Question, Rollout
@@ -220,21 +219,24 @@ def error_reduction(rewards: Mapping[str, np.ndarray], agents: Sequence[str], fa
         reached.append(np.einsum("bs,sq,bq->b", seeds / len(ours), ours[:, names == family], weights) / total)
         alone.append(weights @ singles[:, names == family].T / total[:, None])
     reached, alone = np.array(reached), np.array(alone)  # (families, draws), (families, draws, L)
-    chosen = [table[:, table[0].argmax()] for table in alone]  # of each family: (draws,)
     paper = summaries()
-    cells = paper.loc[[name for name in agents if name in paper.index]]
-    theirs = {part: (paper.loc[TRINITY, part], cells[part].max()) for part in (*families, MEAN)}
-    together = alone.mean(axis=0)
-    best, mean, ideal = together[:, together[0].argmax()], reached.mean(axis=0), np.mean(chosen, axis=0)
+    cells = paper.loc[[name for name in agents if name in paper.index], families].to_numpy().T
+    theirs = _against_best(families, paper.loc[TRINITY, families].to_numpy(float)[:, None] / 100, cells[:, None] / 100)
+    rows = []
+    for part, ratios in _against_best(families, np.array(reached), np.array(alone)).items():
+        ends = np.nanquantile(ratios[1:], (0.025, 0.975)) if np.isfinite(ratios[1:]).any() else (np.nan, np.nan)
+        found = (ratios[0], min(ends[0], ratios[0]), max(ends[1], ratios[0]), theirs[part][0])
+        rows.append((part, *(100 * x for x in found)))
+    return pd.DataFrame(rows, columns=["part", "value", "low", "high", "paper"])
+
+
+def _against_best(families: Sequence[str], reached: np.ndarray, alone: np.ndarray) -> dict[str, np.ndarray]:
+    """The ratios (draws,) of each part, from scores (families, draws) and agents' (families, draws, L) of which the
+    first draw chooses; NaN where there is no error to reduce."""
+    chosen = np.stack([table[:, table[0].argmax()] for table in alone])
+    together, mean, ideal = alone.mean(axis=0), reached.mean(axis=0), chosen.mean(axis=0)
+    best = together[:, together[0].argmax()]
     parts = dict(zip(families, zip(reached, chosen, strict=True), strict=True))
     parts |= {MEAN: (mean, best), A6: (ideal, best), BEYOND: (mean - ideal + best, best)}
-    offered = cells[families].max().mean()
-    theirs |= {A6: (offered, theirs[MEAN][1]), BEYOND: (theirs[MEAN][0] - offered + theirs[MEAN][1], theirs[MEAN][1])}
-    rows = []
-    for part, (value, against) in parts.items():
-        ratios = np.where(against < 1, (value - against) / np.where(against < 1, 1 - against, 1.0), np.nan)
-        ends = np.nanquantile(ratios[1:], (0.025, 0.975)) if np.isfinite(ratios[1:]).any() else (np.nan, np.nan)
-        printed = relative_error_reduction(*(x / 100 for x in theirs[part]))
-        ours_here = (ratios[0], min(ends[0], ratios[0]), max(ends[1], ratios[0]))
-        rows.append((part, *(100 * x for x in (*ours_here, printed))))
-    return pd.DataFrame(rows, columns=["part", "value", "low", "high", "paper"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {part: np.where(b < 1, (a - b) / (1 - b), np.nan) for part, (a, b) in parts.items()}

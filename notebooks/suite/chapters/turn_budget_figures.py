@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -59,24 +58,21 @@ def budget(
 def gains(curves: Mapping[str, pd.DataFrame], paper: Mapping[int, float], base: int) -> Figure:
     """Points above pass@1 at K = `base`, one line a family, with intervals; `paper`: K -> the paper's gain."""
     fig, ax = plt.subplots(figsize=(7.2, 4.0))
-    ends = []
+    ends = {}
     for shift, (family, curve) in enumerate(curves.items()):
         colour, marker = style.FAMILY_COLOURS[family], style.FAMILY_MARKERS[family]
         place = curve["K"] + 0.08 * (shift - (len(curves) - 1) / 2)
         gaps = [curve["value"] - curve["low"], curve["high"] - curve["value"]]
         ax.errorbar(place, curve["value"], gaps, fmt=marker, linestyle="-", color=colour, markersize=5, elinewidth=1)
-        ends.append([curve["value"].iloc[-1], family, colour, curve["K"].iloc[-1]])
-    ends.sort()
-    low, high = ax.get_ylim()
-    for lower, upper in pairwise(ends):  # labels apart from each other
-        upper[0] = max(upper[0], lower[0] + (high - low) * 0.055)
-    for value, family, colour, place in ends:
-        ax.text(place + 0.3, value, family, color=colour, va="center", fontsize=9)
+        ends[family] = curve["value"].iloc[-1]
+    last, (low, high) = curve["K"].iloc[-1], ax.get_ylim()
+    for family, value in style.apart(ends, 0.055 * (high - low)).items():
+        ax.text(last + 0.3, value, family, color=style.FAMILY_COLOURS[family], va="center", fontsize=9)
     for number, (K, value) in enumerate(paper.items()):
         style.mark_paper(ax, value, at=K, label=None if number else "paper: LiveCodeBench, output cap lifted")
     ax.axhline(0, color=style.GREY, linewidth=1)
     ax.set(title=f"What more turns add to K = {base}", xlabel="turn budget K", ylabel=f"points above K = {base}")
-    ax.set_xticks(range(base, max(int(place) for *_, place in ends) + 1))
+    ax.set_xticks(range(base, last + 1))
     ax.set_xlim(right=ax.get_xlim()[1] + 0.9)
     ax.legend(loc="lower right")
     return fig

@@ -132,16 +132,11 @@ def draw_labels(labels: pd.DataFrame, paper: Mapping[tuple[str, str], float]) ->
 
     `labels`: columns family, name, value, low, high; `paper`: (family, agent) -> percent.
     """
-    families, agents = labels["family"].unique(), list(style.AGENT_COLOURS)
-    fig, axes = plt.subplots(1, len(families), figsize=(2.6 + 2.1 * len(families), 3.4), sharey=True, squeeze=False)
-    for ax, family in zip(axes[0], families, strict=True):
-        rows = labels[labels["family"] == family].set_index("name")
-        for at, agent in enumerate(agents):
-            row = rows.loc[agent].to_dict() | {"paper": paper[family, agent]}
-            style.interval(ax, row, at, style.AGENT_COLOURS[agent])
-        ax.axvline(100 / len(agents), color=style.GREY, linestyle=":", linewidth=1.4)
-        ax.set(title=family, xlim=(0, None))
-        ax.grid(axis="y", visible=False)
-    style.name_rows(axes[0, 0], agents)
-    fig.supxlabel("questions with this label (%; bar: 95 % interval; diamond: the paper; dotted: even)", fontsize=10)
+    rows = labels.rename(columns={"family": "part", "name": "system"})
+    rows["paper"] = [paper[key] for key in zip(rows["part"], rows["system"], strict=True)]
+    label = "questions with this label (%; bar: 95 % interval; diamond: the paper; line: even)"
+    fig = style.panels(rows, lambda row: (style.AGENT_COLOURS[row["system"]],), label,
+                       width=2.6 + 2.1 * rows["part"].nunique(), origin=100 / len(style.AGENT_COLOURS))  # fmt: skip
+    for ax in fig.axes:
+        ax.set_xlim(0, None)
     return fig

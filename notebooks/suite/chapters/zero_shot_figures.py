@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -15,7 +14,7 @@ from trinity_core.types import ROLES
 
 def table1(frame: pd.DataFrame, titles: dict[str, str]) -> Figure:
     """One panel a part (part -> title): each system's score with its interval, the paper's as a mark; of `scores`."""
-    fig = _panels(frame, titles, 0.42, "right answers (%)", lambda row: False)
+    fig = style.panels(frame, _look, "right answers (%)", width=12, titles=titles, origin=None)
     for ax, part in zip(fig.axes, titles, strict=True):
         for at, value in enumerate(frame[frame["part"] == part]["value"]):
             ax.text(1.02, at, f"{value:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=8.5)
@@ -25,27 +24,16 @@ def table1(frame: pd.DataFrame, titles: dict[str, str]) -> Figure:
 
 def leads(frame: pd.DataFrame, titles: dict[str, str]) -> Figure:
     """One panel a part: TRINITY minus each system with its paired interval, the paper's difference as a mark."""
-    fig = _panels(frame, titles, 0.38, "points", lambda row: style.side(row) == style.GREY)
-    for ax in fig.axes:
-        ax.axvline(0, color=style.BLACK, linewidth=1)
-    fig.axes[0].set_yticks(range(frame["system"].nunique()), [f"− {name}" for name in frame["system"].unique()])
+    frame = frame.assign(system="− " + frame["system"])
+    fig = style.panels(
+        frame, _look, "points", width=12, titles=titles, hollow=lambda row: style.side(row) == style.GREY
+    )
     _legend(fig, "ours, 95 % interval off 0", "includes 0")
     return fig
 
 
-def _panels(
-    frame: pd.DataFrame, titles: dict[str, str], height: float, unit: str, hollow: Callable[[Any], bool]
-) -> Figure:
-    systems = frame["system"].unique()
-    fig, axes = plt.subplots(1, len(titles), figsize=(12, height * len(systems) + 1.5), sharey=True, squeeze=False)
-    for ax, (part, title) in zip(axes[0], titles.items(), strict=True):
-        for at, (_, row) in enumerate(frame[frame["part"] == part].iterrows()):
-            colour = style.AGENT_COLOURS.get(row["system"], style.BLACK)
-            style.interval(ax, row, at, colour, hollow=hollow(row))
-        ax.set(title=title, xlabel=unit)
-        ax.grid(axis="y", visible=False)
-    style.name_rows(axes[0, 0], systems)
-    return fig
+def _look(row: pd.Series) -> tuple[str]:
+    return (style.AGENT_COLOURS.get(row["system"].removeprefix("− "), style.BLACK),)
 
 
 def _legend(fig: Figure, full: str, hollow: str | None = None) -> None:

@@ -5,15 +5,18 @@ Colours are Okabe and Ito's palette, told apart also by colour-blind readers; me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -127,6 +130,47 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 def side(row: Any) -> str:
     """The colour of a difference: blue above 0, red below, grey where its interval holds 0."""
     return BLUE if row["low"] > 0 else VERMILION if row["high"] < 0 else GREY
+
+
+def panels(
+    rows: pd.DataFrame,
+    look: Callable[[pd.Series], tuple[str, ...]],
+    label: str,
+    *,
+    width: float,
+    titles: Mapping[str, str] | None = None,
+    origin: float | None = 0.0,
+    hollow: Callable[[pd.Series], bool] = lambda row: False,
+    sharex: bool = False,
+) -> Figure:
+    """A panel a part (`titles`: part -> title), a row a system with its interval and the paper's mark.
+
+    `rows` of `stats.scores`; `look(row)`: colour, or colour and marker; `label`: what is counted; a line at `origin`.
+    """
+    titles = titles or {part: part for part in rows["part"].unique()}
+    systems = rows["system"].unique()
+    size = (width, 0.42 * len(systems) + 1.4)
+    fig, axes = plt.subplots(1, len(titles), figsize=size, sharey=True, sharex=sharex, squeeze=False)
+    for ax, (part, title) in zip(axes[0], titles.items(), strict=True):
+        if origin is not None:
+            ax.axvline(origin, color=GREY, linewidth=1.2)
+        for at, (_, row) in enumerate(rows[rows["part"] == part].iterrows()):
+            interval(ax, row, at, *look(row), hollow=hollow(row))
+        ax.set_title(title)
+        ax.grid(axis="y", visible=False)
+    name_rows(axes[0, 0], systems)
+    fig.supxlabel(label, fontsize=10)
+    return fig
+
+
+def apart(values: Mapping[str, float], gap: float) -> dict[str, float]:
+    """Places for labels near `values`, at least `gap` apart, in their order."""
+    places = dict(sorted(values.items(), key=lambda item: item[1]))
+    for _ in range(100):
+        for low, high in pairwise(places):
+            if (lack := gap - (places[high] - places[low])) > 1e-9:
+                places[low], places[high] = places[low] - lack / 2, places[high] + lack / 2
+    return places
 
 
 def ink_on(colour: str) -> str:

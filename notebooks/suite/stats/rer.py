@@ -8,12 +8,10 @@ Z's place says what was reached; if it exceeds A.6's, choosing a model per data 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from suite.published import HELD_OUT, IN_DISTRIBUTION, PAPER, SUMMARIES, decimals, half_unit, published
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def relative_error_reduction(reached: float, best: float) -> float:
@@ -40,27 +38,36 @@ def accuracy_tables(folder: Path = PAPER) -> dict[str, tuple[pd.DataFrame, pd.Se
 
 def summary(folder: Path = PAPER) -> pd.DataFrame:
     """One row a table: S*, Z, TRINITY's mean, A.6's RER (a model per data set) and the RER that TRINITY reached."""
-    import pandas as pd
-
     rows = []
     for label, (singles, trinity, _) in accuracy_tables(folder).items():
         best, oracle, reached = singles.mean(axis=1).max(), singles.max().mean(), trinity.mean()
-        rows.append({"table": label, "S*": best, "Z": oracle, "TRINITY": reached,
-                     "RER of A.6": relative_error_reduction(oracle, best),
-                     "RER reached": relative_error_reduction(reached, best)})
+        rows.append(
+            {
+                "table": label,
+                "S*": best,
+                "Z": oracle,
+                "TRINITY": reached,
+                "RER of A.6": relative_error_reduction(oracle, best),
+                "RER reached": relative_error_reduction(reached, best),
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def per_task(folder: Path = PAPER) -> pd.DataFrame:
     """One row a table and task: TRINITY's RER against the task's best single model, with the range rounding allows."""
-    import pandas as pd
-
     rows = []
     for label, (singles, trinity, h) in accuracy_tables(folder).items():
         for task, best in singles.max().items():
             reached = trinity[task]
-            rows.append({"table": label, "task": task, "best single": singles[task].idxmax(),
-                         "RER": relative_error_reduction(reached, best),
-                         "low": relative_error_reduction(reached - h, best + h),
-                         "high": relative_error_reduction(reached + h, best - h)})
+            rows.append(
+                {
+                    "table": label,
+                    "task": task,
+                    "best single": singles[task].idxmax(),
+                    "RER": relative_error_reduction(reached, best),
+                    "low": relative_error_reduction(reached - h, best + h),
+                    "high": relative_error_reduction(reached + h, best - h),
+                }
+            )
     return pd.DataFrame(rows)
