@@ -13,17 +13,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from trinity_core.checks import candidates_of
+from trinity_core.encoder import Encoder, Text
 from trinity_core.heads import Head, make_head
 from trinity_core.paths import write_atomic
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder, Text
-    from trinity_core.svf_encoder import SvfEncoder
+from trinity_core.svf_encoder import SvfEncoder
 
 # What a hidden state depends on, and what to do where it differs. The fingerprint covers all, and the weights.
 REMEDIES = {
@@ -130,8 +128,6 @@ class Coordinator:
         self.check(encoder)
         if self.svf is None:
             return HeadPolicy(self.made_head, self.theta)
-        from trinity_core.svf_encoder import SvfEncoder
-
         return SvfPolicy(self.made_head, self.theta, SvfEncoder(encoder, self.svf))
 
     def check(self, encoder: Encoder, pool: Any = None) -> None:

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,12 +86,8 @@ def as_messages(text: Text, number: int = 0) -> list[dict[str, str]]:
     for message in messages:
         if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
             raise ValueError(f"text {number} has the message {message!r}; expected {{'role': ..., 'content': ...}}")
-        if not all(isinstance(value, str) and value.strip() for value in message.values()):
-            raise ValueError(
-                f"text {number} has an empty or non-text field in {dict(message)!r}; leave such messages out"
-            )
-        if any(map(SURROGATE.search, message.values())):
-            raise ValueError(f"text {number} has half a surrogate pair in {dict(message)!r}; decode it as UTF-8 anew")
+        if not all(isinstance(part, str) and part.strip() and not SURROGATE.search(part) for part in message.values()):
+            raise ValueError(f"text {number} holds {dict(message)!r}: empty, no text, or half a surrogate pair")
     return [dict(message) for message in messages]
 
 
@@ -114,10 +109,8 @@ def token_index(mask: np.ndarray, position: str) -> np.ndarray:
 
 
 def load_encoder(name: str = "smollm2-135m", *, cache: bool = True, **settings: Any) -> Encoder:
-    """An encoder by name: a packaged model, a local folder, or a hub id (see `trinity_core.slm`).
-
-    `settings`: those of `EncoderSettings`. The model itself loads at the first text that is not cached.
-    """
+    """An encoder by name (see `trinity_core.slm`); `settings`: those of `EncoderSettings`. The model itself loads at the
+    first text that is not cached."""
     return Encoder(find_model(name), EncoderSettings(**settings), cache)
 
 
@@ -131,10 +124,8 @@ class Encoder:
         self.layer = self._layer_index(settings.layer)
         self.settings = replace(settings, layer=self.layer, max_tokens=min(settings.max_tokens, longest))
         self.stats = EncoderStats()
-        self.lock = threading.Lock()
-        self.prefixes = Recent()
-        folder = cache_dir() / "hidden_states" if cache else None
-        self._cache = StateCache(folder / f"{self._hash()[:24]}.states", self.d) if folder else None
+        self.lock, self.prefixes = threading.Lock(), Recent()
+        self._cache = StateCache(f"{self._hash()[:24]}.states", self.d) if cache else None
 
     def _hash(self, **more: Any) -> str:
         settings = asdict(self.settings)
@@ -197,7 +188,7 @@ class Encoder:
         """Hidden states (batch, d), float32, in the order given; a text is a string or a list of messages.
 
         `reuse_prefix`: encode only the last message of a transcript whose earlier messages were encoded by this encoder
-        under the same flag (same vectors within rounding; memory for keys and values, see `encoder_prefix`).
+        under the same flag (see `encoder_prefix`).
         """
         return self._grid(texts, (self.layer,), (self.position,), reuse_prefix)[:, 0, 0]
 
@@ -223,10 +214,10 @@ class Encoder:
         """
         new = {key: tokens[len(begun[key].ids) if begun.get(key) else 0 :] for key, tokens in ids.items()}
         with progress(sum(map(len, new.values())), f"encoding with {self.name}") as bar:
-            for group in ([key for key in new if begun.get(key)], [key for key in new if not begun.get(key)]):
-                # Longest first: memory is claimed once.
-                group.sort(key=lambda key: (-len(new[key]), key))
-                for batch in padded_batches(group, {key: len(new[key]) for key in group}, BATCH_TOKENS):
+            longest_first = sorted(new, key=lambda key: (-len(new[key]), key))  # so memory is claimed once
+            for go_on in (True, False):
+                group = {key: len(new[key]) for key in longest_first if bool(begun.get(key)) == go_on}
+                for batch in padded_batches(group, group, BATCH_TOKENS):
                     fresh = [new[key] for key in batch]
                     prefixes = [begun[key] for key in batch if begun.get(key)]
                     output, kept = run_model(model or self.model, fresh, prefixes, **settings)
@@ -294,10 +285,10 @@ class Encoder:
 class StateCache:
     """`get` and `put` of float32 vectors of length `d`, keyed by (text digest, layer, position)."""
 
-    def __init__(self, path: Path, d: int) -> None:
+    def __init__(self, name: str, d: int) -> None:
         self.d = d
         try:
-            self.store = Store(path)
+            self.store = Store(cache_dir() / "hidden_states" / name)
         except OSError as error:
             raise OSError(f"{error}, or load the encoder with cache=False") from None
 

@@ -50,7 +50,7 @@ class Head(ABC):
 
     @property
     def size(self) -> int:
-        """n, the number of weights (Table 6); (L + 3) d for the linear head, 10,240 at L = 7 and d = 1,024."""
+        """n, the number of weights (Table 6)."""
         return sum(math.prod(shape) for shape in self.shapes.values())
 
     def split(self, theta: np.ndarray) -> dict[str, np.ndarray]:
@@ -84,8 +84,7 @@ class Head(ABC):
         arrays, states = self.split(theta), np.asarray(states, dtype=np.float64)
         if states.ndim < 2 or states.shape[-1] != self.d:
             raise ValueError(
-                f"states have shape {states.shape}; the {self.name} head reads (..., m, d) with d = {self.d};"
-                " a single state h is h[None, :], and a head fits only the encoder that it was made for"
+                f"states have shape {states.shape}; this head reads (..., m, d), d = {self.d}: h as h[None]"
             )
         try:
             np.broadcast_shapes(np.shape(theta)[:-1], states.shape[:-2])
@@ -174,8 +173,7 @@ class SparseHead(Head):
 class BlockDiagonalHead(Head):
     """Each block of logits reads its own block of hidden dimensions: z_b = W_b h_b.
 
-    Two blocks: ceil(n_a/2) logits and the rest, dimensions in proportion (rounded down for the first): d n_a / 2
-    weights at an even n_a.
+    Two blocks: ceil(n_a/2) logits and the rest, dimensions in proportion: d n_a / 2 weights at an even n_a.
     """
 
     name = "block-diagonal-2"

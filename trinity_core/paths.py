@@ -30,7 +30,7 @@ def cache_dir() -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OSError(
-            f"cannot create the cache folder {path} ({error}); set TRINITY_CACHE to a folder you can write"
+            f"cannot create the cache {path} ({error}); set TRINITY_CACHE to a folder you can write"
         ) from None
     return path
 

@@ -31,10 +31,8 @@ class BudgetExceeded(RuntimeError):
 
 @dataclass(frozen=True)
 class Agent:
-    """One agent: `model` as its kind understands it, and the call's `parameters` (temperature, max_tokens, ...).
-
-    `price` is dollars a token, (input, output); None: litellm's price list decides, or the cost is unknown.
-    """
+    """One agent: `model` as its kind understands it, the call's `parameters` (temperature, max_tokens, ...), and the
+    `price` in dollars a token, (input, output); None: litellm's price list decides, or the cost is unknown."""
 
     name: str
     model: str

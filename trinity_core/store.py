@@ -94,8 +94,8 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
-            # Written ahead, so that a writer waits for no reader, nor a plain file's for the disk. The switch does not
-            # wait by itself where two processes open a new file at once.
+            # Written ahead: nobody waits for a reader. Where two processes open a new file at once the switch does not
+            # wait by itself.
             until = time.monotonic() + PATIENCE
             while not _switched(connection) and time.monotonic() < until:
                 time.sleep(0.01)

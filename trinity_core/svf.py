@@ -21,14 +21,12 @@ W' = W + U diag(g - s) V^T with g the new singular values, so delta = 0 gives th
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trinity_core.checks import one_of
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
+from trinity_core.encoder import Encoder
 
 SVF_RULES = ("layer", "released")
 MATRICES = (*(f"self_attn.{name}_proj" for name in "qkvo"), *(f"mlp.{name}_proj" for name in ("gate", "up", "down")))

@@ -19,17 +19,14 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trinity_core.checks import candidates_of
-from trinity_core.encoder import POSITIONS, Text, as_messages, content_key
+from trinity_core.encoder import POSITIONS, Encoder, Text, as_messages, content_key
 from trinity_core.encoder_prefix import Prefix, Recent, padded_batches
 from trinity_core.svf import MATRICES, Svf
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
 
 CHUNK_TOKENS = 2048  # padded tokens of one matrix product: more gains nothing on two cores and costs memory
 
@@ -84,7 +81,6 @@ class SvfEncoder:
         candidates = candidates_of(candidates, len(deltas))
         if candidates.shape != (len(texts),):
             raise ValueError(f"candidates have shape {candidates.shape} for {len(texts)} texts; give one a text")
-        values = self.svf.singular_values(deltas)
         messages = [as_messages(text, number) for number, text in enumerate(texts)]
         keys = [content_key(message) for message in messages]
         # Candidates of equal offsets are one candidate.
@@ -96,10 +92,8 @@ class SvfEncoder:
             if population != self._population:  # a new generation: what belongs to the last one is never asked again
                 self._population, self._pairs = population, Recent()
             distinct = dict(zip(keys, messages, strict=True))
-            if self.rule == "released":
-                found = self._by_full_passes(deltas, pairs, distinct)
-            else:
-                found = self._by_top_blocks(values, pairs, distinct)
+            by_rule = self._by_full_passes if self.rule == "released" else self._by_top_blocks
+            found = by_rule(deltas, pairs, distinct)
         out = np.array([found[pair] for pair in wanted], dtype=np.float32).reshape(len(wanted), self.encoder.d)
         if not np.isfinite(out).all():
             raise FloatingPointError(
@@ -108,16 +102,13 @@ class SvfEncoder:
         return out
 
     def _by_top_blocks(
-        self, values: dict[str, np.ndarray], pairs: dict[Key, int], texts: dict[bytes, list]
+        self, deltas: np.ndarray, pairs: dict[Key, int], texts: dict[bytes, list]
     ) -> dict[Key, np.ndarray]:
         """The rule `layer`: pair -> state, through the kept inputs and the last two blocks."""
         import torch
 
-        prefix = f"layers.{self.svf.layer}."
-        gains = {
-            name.removeprefix(prefix).removesuffix(".weight"): torch.from_numpy(value.astype(np.float32))
-            for name, value in values.items()
-        }
+        values = self.svf.singular_values(deltas).values()
+        gains = {name: torch.from_numpy(v.astype(np.float32)) for name, v in zip(MATRICES, values, strict=True)}
         inputs = self._block_inputs(texts)
         # Tokens past the one that is read have no say in it.
         ids = {key: found.ids[: len(found.ids) - POSITIONS[self.encoder.position] + 1] for key, found in inputs.items()}
@@ -131,10 +122,7 @@ class SvfEncoder:
             rows = torch.zeros((len(row_of), max(len(ids[key]) for key in row_of), self.encoder.d))
             for key, row in row_of.items():
                 inputs[key].fill(rows[row, : len(ids[key])])
-            asked = [
-                Pair(row_of[key], pairs[name, key], len(ids[key]), before.states if before else None)
-                for (name, key), before in ((pair, begun[pair]) for pair in chunk)
-            ]
+            asked = [Pair(row_of[pair[1]], pairs[pair], len(ids[pair[1]]), begun[pair]) for pair in chunk]
             with torch.inference_mode():
                 states, kept = self._blocks.states(rows, asked, gains)
                 for row, (name, key) in enumerate(chunk):
@@ -190,12 +178,12 @@ class Pair(NamedTuple):
     text: int
     candidate: int
     tokens: int
-    begun: Any
+    begun: Prefix | None
 
     @property
     def old(self) -> int:
         """How many tokens need no work."""
-        return 0 if self.begun is None else self.begun.shape[1]
+        return len(self.begun.ids) if self.begun else 0
 
 
 class TopBlocks:
@@ -305,6 +293,6 @@ def _joined(fresh: Any, pairs: list[Pair], width: int) -> Any:
     kept = fresh.new_zeros((2, len(pairs), width, fresh.shape[3]))
     for row, pair in enumerate(pairs):
         if pair.old:
-            kept[:, row, : pair.old] = pair.begun
+            kept[:, row, : pair.old] = pair.begun.states
         kept[:, row, pair.old : pair.tokens] = fresh[:, row, : pair.tokens - pair.old]
     return kept

@@ -223,8 +223,8 @@ def test_cache_folder_out_of_reach_is_named_with_the_remedy(tiny_folder, own_cac
     assert load_encoder(str(tiny_folder), cache=False).encode([SHORT]).shape == (1, 32)
 
 
-def test_cache_row_of_wrong_length_or_not_finite_is_encoded_again(tmp_path):
-    cache = StateCache(tmp_path / "c.states", d=3)
+def test_cache_row_of_wrong_length_or_not_finite_is_encoded_again(own_cache):
+    cache = StateCache("c.states", d=3)
     cache.put({name: (count, np.ones((1, 1, 3))) for name, count in ((b"a", 1), (b"b", 2), (b"c", 3))}, [5], ["last"])
     keys = {key[:1]: key for key, _ in cache.store.items()}
     nan = np.full(3, np.nan, "<f4").tobytes()

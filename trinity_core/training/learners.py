@@ -65,7 +65,7 @@ class _SepCmaEs(Learner):
         generator = np.random.default_rng([seed, 0xC3A])  # pycma's own: the clock at seed 0, numpy's global
         options: dict[str, Any] = {"CMA_diagonal": True, "seed": np.nan, "verbose": -9, "verb_log": 0}
         options["randn"] = lambda *shape: generator.standard_normal(shape)
-        if settings.population is not None:
+        if settings.population:
             options["popsize"] = settings.population
         if settings.mirrored:
             options |= {"CMA_mirrors": 0.4999, "CMA_mirrormethod": 0}
@@ -180,9 +180,9 @@ class _Reinforce(Learner):
         advantage = np.where(good, reward, 0.0)
         if self.settings.baseline == "family":
             families = np.array([world.questions[q].family for q in plays.questions[0]])
-            for name in np.unique(families):
+            for name in np.unique(families[good]):
                 rows = good & (families == name)
-                advantage[rows] -= reward[rows].mean() if rows.any() else 0.0
+                advantage[rows] -= reward[rows].mean()
         rollout, turn = np.nonzero((plays.agents[0] >= 0) & good[:, None])
         features = self.task.features(plays.nodes[0, rollout, turn])
         logits = self.task.head.logits(self.theta, features)

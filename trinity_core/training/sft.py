@@ -64,10 +64,8 @@ def label_order(task: Task, generator: np.random.Generator) -> np.ndarray:
     order = generator.permutation(len(task.world.questions))
     if task.sampling == "independent":
         return order
-    families = np.array([question.family for question in task.world.questions])[order]
-    turn = np.empty(len(order), int)
-    for name in dict.fromkeys(families.tolist()):
-        turn[families == name] = np.arange((families == name).sum())
+    families = [task.world.questions[place].family for place in order]
+    turn = [families[:place].count(family) for place, family in enumerate(families)]
     return order[np.argsort(turn, kind="stable")]
 
 

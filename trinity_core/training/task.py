@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trinity_core.checks import one_of
 from trinity_core.heads import Head
+from trinity_core.svf_encoder import SvfEncoder
 from trinity_core.world import Plays, World
-
-if TYPE_CHECKING:
-    from trinity_core.svf_encoder import SvfEncoder
 
 SAMPLINGS = ("independent", "stratified", "common")
 FRESH = 10**9  # replicates from here on are for evaluation: no training reaches them
