@@ -1,62 +1,55 @@
 """Every baseline of A.7.1, over the same pool and questions, each giving the same rollouts as the coordinator.
 
-    rollouts = run_baseline("moa", pool, questions_test, seed=0)
-
-`BASELINES` names them; `trinity baselines --list` prints what each is. A baseline's module is imported
-when it is made, so the list costs nothing.
+rollouts = run_baseline("moa", pool, questions_test, seed=0)
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
-    from trinity_core.pool import Pool
-    from trinity_core.types import Question, Rollout
+from suite.baselines.committee import Majority, MixtureOfAgents
+from suite.baselines.llm_coordinator import LLMCoordinator
+from suite.baselines.masrouter import MasRouter
+from suite.baselines.oracle import BestFixed, PerQuestionBest
+from suite.baselines.routerdc import RouterDC
+from suite.baselines.single import RandomAgent, RandomAgentRole, SelfReflection, Single, SingleLarger
+from suite.baselines.smoothie import Smoothie
+from trinity_core.encoder import Encoder
+from trinity_core.pool import Pool
+from trinity_core.types import Question, Rollout
 
 __all__ = ["BASELINES", "Factory", "make_baseline", "run_baseline"]
 
 
-@dataclass(frozen=True)
-class Factory:
-    """What makes a baseline: `module:class` under this package, what it is in one line, whether it reads texts with an
-    encoder, and the class's settings under this name."""
+class Factory(NamedTuple):
+    """What makes a baseline, what it is in one line, and whether it reads texts with an encoder."""
 
-    target: str
+    make: Callable[..., Any]
     line: str
     encoder: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def __call__(self, **settings: Any) -> Any:
-        module, _, name = self.target.partition(":")
-        return getattr(importlib.import_module(f"{__name__}.{module}"), name)(**(self.settings | settings))
 
 
-BASELINES: dict[str, Factory] = {
-    "single": Factory("single:Single", "each agent alone, one call a question"),
-    "single-5x": Factory("single:SingleLarger", "each agent alone with five times the output cap"),
-    "self-reflection": Factory("single:SelfReflection", "each agent alone: answer, reflection, answer, ... (5 turns)"),
-    "random-agent": Factory("single:RandomAgent", "an agent at random each turn, always Worker (5 turns)"),
-    "random-agent-role": Factory("single:RandomAgentRole", "agent and role at random each turn (at most 5)"),
-    "majority": Factory("committee:Majority", "each agent alone: the majority of 5 answers"),
-    "moa": Factory(
-        "committee:MixtureOfAgents", "every agent proposes, one at random aggregates (8 calls with 7 agents)"
-    ),
-    "routerdc": Factory("routerdc:RouterDC", "routes a question by its embedding, dual contrastive training", True),
+BASELINES = {
+    "single": Factory(Single, "each agent alone, one call a question"),
+    "single-5x": Factory(SingleLarger, "each agent alone with five times the output cap"),
+    "self-reflection": Factory(SelfReflection, "each agent alone: answer, reflection, answer, ... (5 turns)"),
+    "random-agent": Factory(RandomAgent, "an agent at random each turn, always Worker (5 turns)"),
+    "random-agent-role": Factory(RandomAgentRole, "agent and role at random each turn (at most 5)"),
+    "majority": Factory(Majority, "each agent alone: the majority of 5 answers"),
+    "moa": Factory(MixtureOfAgents, "every agent proposes, one at random aggregates (8 calls with 7 agents)"),
+    "routerdc": Factory(RouterDC, "routes a question by its embedding, dual contrastive training", True),
     "smoothie-independent": Factory(
-        "smoothie:Smoothie", "label-free, from all outputs: one agent for the whole set", True, {"kind": "independent"}
+        partial(Smoothie, kind="independent"), "label-free, from all outputs: one agent for the whole set", True
     ),
     "smoothie-dependent": Factory(
-        "smoothie:Smoothie", "label-free, from all outputs: an agent a question", True, {"kind": "dependent"}
+        partial(Smoothie, kind="dependent"), "label-free, from all outputs: an agent a question", True
     ),
-    "masrouter": Factory("masrouter:MasRouter", "a learned cascade: collaboration mode, roles, an agent a role", True),
-    "llm-coordinator": Factory("llm_coordinator:LLMCoordinator", "a language model prompted to name agent and role"),
-    "per-question-best": Factory("oracle:PerQuestionBest", "the union of all agents' right answers (a bound)"),
-    "best-fixed": Factory("oracle:BestFixed", "one agent a family, the best on the training questions"),
+    "masrouter": Factory(MasRouter, "a learned cascade: collaboration mode, roles, an agent a role", True),
+    "llm-coordinator": Factory(LLMCoordinator, "a language model prompted to name agent and role"),
+    "per-question-best": Factory(PerQuestionBest, "the union of all agents' right answers (a bound)"),
+    "best-fixed": Factory(BestFixed, "one agent a family, the best on the training questions"),
 }
 
 
@@ -65,11 +58,9 @@ def make_baseline(name: str, *, encoder: Encoder | None = None, **settings: Any)
     if name not in BASELINES:
         raise ValueError(f"unknown baseline {name!r}; choose one of {', '.join(BASELINES)}")
     factory = BASELINES[name]
-    if factory.encoder:
-        if encoder is None:
-            raise ValueError(f"baseline {name} reads texts: pass encoder=load_encoder(...)")
-        settings = {"encoder": encoder, **settings}
-    return factory(**settings)
+    if factory.encoder and encoder is None:
+        raise ValueError(f"baseline {name} reads texts: pass encoder=load_encoder(...)")
+    return factory.make(**({"encoder": encoder} if factory.encoder else {}), **settings)
 
 
 def run_baseline(

@@ -17,7 +17,9 @@ import ast
 from collections.abc import Sequence
 
 from suite.baselines.base import Untrained, agent_numbers, ask_once, call_turn, failed, merged, numbered
-from suite.checkers import is_right
+from suite.checkers import check as checkers
+from suite.checkers import check_answer, choice_answers, is_right, math_reading, text_answers
+from suite.checkers.marks import shown
 from trinity_core.draws import uniforms
 from trinity_core.pool import Pool
 from trinity_core.roles import Transcript, build_prompt, condense, visible
@@ -68,10 +70,6 @@ def vote(question: Question, answers: Sequence[str | None]) -> int | None:
 
 def stated_answer(question: Question, answer: str) -> str | None:
     """What a text states as its answer, read as the question's kind of checker reads it; None: nothing."""
-    from suite.checkers import check as checkers
-    from suite.checkers import choice_answers, math_reading, text_answers
-    from suite.checkers.marks import shown
-
     if question.kind == "code":
         return checkers.extract_code(answer, question.meta.get("entry_point"))
     if question.kind == "choice":
@@ -89,8 +87,6 @@ def same_answer(question: Question, first: str, stated: str, answer: str) -> boo
             return ast.dump(ast.parse(first)) == ast.dump(ast.parse(stated))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
-    from suite.checkers import check_answer
-    
     try:
         return check_answer(question.kind, first, answer, question=question).correct
     except DataError:  # what an agent said need not be a sound reference

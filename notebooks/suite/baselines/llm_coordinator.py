@@ -93,9 +93,7 @@ class LLMCoordinator(Untrained):
             acting = [state for state in states if state.stop == GOES_ON]
         return [replace(rollout, turns=numbered(rollout.turns)) for rollout in finish(live, is_right)]
 
-    def _choose(
-        self, pool: Pool, acting: Sequence[Live], replicate: int
-    ) -> list[tuple[Live, int, int]]:
+    def _choose(self, pool: Pool, acting: Sequence[Live], replicate: int) -> list[tuple[Live, int, int]]:
         """Asks the coordinator for every rollout, notes its calls, and returns who acts in which role (a number).
 
         A rollout for which nobody is named ends here.

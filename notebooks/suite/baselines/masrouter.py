@@ -3,41 +3,34 @@
     pi(team | x) = pi(mode | x) pi(roles | x, mode) prod_slots pi(agent | x, role, slot)
     maximise E[R - cost_weight C],   C: cost of the team, in units of the untrained controller's mean cost
 
-Modes: `single` (one Worker), `chain` (Workers with a Thinker before, a Verifier after, or both; a Worker whose answer
-is not accepted tries once more), `vote` (three Workers who do not see each other; the commonest answer, of equals the
-first). Every choice is a softmax of linear functions of the question's frozen hidden state, of which it reads the first
-q principal components (1,280 plays cannot teach more); the agents' logits also have a term for the place in the team.
+Modes: `single` (one Worker), `chain` (a Thinker before, a Verifier after, or both; a Worker who is not accepted tries
+once more), `vote` (three Workers who do not see each other). Choices are softmaxes of linear functions of the first q
+principal components of the frozen state; agents also have a logit by place. REINFORCE with the batch's mean as baseline.
 
-Training: `samples` teams an epoch, drawn for random training questions, REINFORCE with the batch's mean as baseline,
-Adam; after each epoch the controller's likeliest teams play the validation questions and the best checkpoint is kept.
-
-Departures: the authors' controller reads a sentence encoder's embeddings of questions, modes, 26 roles and LLMs, takes
-six modes and up to six agents, and charges dollars times a rate; here the roles are the paper's three, the modes are
-those in which they can act, and the cost is relative, so that one weight serves every pool. The 256 samples are read as
-the training questions of one epoch; the five epochs, the batch of 16 and Adam at 0.01 are those of the authors' code.
-"""
+Departures: the authors embed questions, modes, 26 roles and LLMs, take six modes and up to six agents, and charge
+dollars; here roles are the paper's three, and the cost is relative. Epochs, batch and Adam are those of their code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from suite.baselines.base import Untrained
 from suite.baselines.committee import vote
-from suite.baselines.routerdc import Adam, check_states, question_states, standardiser
+from suite.baselines.routerdc import check_states, question_states, standardiser
 from suite.checkers import is_right
 from trinity_core.draws import uniforms
+from trinity_core.encoder import Encoder
 from trinity_core.pool import Pool
 from trinity_core.roles import Transcript
 from trinity_core.rollout import Job, begin, finish, take_turn
 from trinity_core.types import ROLES, Message, Question, Role, Rollout
 from trinity_core.world import GOES_ON, NOBODY
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
 
 
 class Team(NamedTuple):
@@ -83,73 +76,40 @@ class Controller:
 
     def __init__(self, n_agents: int, mean: np.ndarray, axes: np.ndarray) -> None:
         self.n_agents, self.mean, self.axes = n_agents, mean, axes
-        self.choices = np.zeros((len(MODES) + len(TEAMS) + len(ROLES) * n_agents, len(axes) + 1))
-        self.places = np.zeros((len(TEAMS), SLOTS, n_agents))
-
-    @property
-    def weights(self) -> list[np.ndarray]:
-        """The two arrays that are trained."""
-        return [self.choices, self.places]
+        rows = len(MODES) + len(TEAMS) + len(ROLES) * n_agents
+        shapes = (rows, len(axes) + 1), (len(TEAMS), SLOTS, n_agents)
+        self.choices, self.places = (torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
 
     def features(self, states: np.ndarray) -> np.ndarray:
         """(n, d) -> (n, q + 1): the components, of mean square 1 / q each on the training states, and a constant 1."""
-        states = check_states(states)
-        if states.shape[1] != len(self.mean):
-            raise ValueError(
-                f"the controller reads d = {len(self.mean)} numbers, the states have d = {states.shape[1]}"
-            )
-        x = (states - self.mean) @ self.axes.T / np.sqrt(max(len(self.axes), 1))
+        x = (check_states(states, len(self.mean)) - self.mean) @ self.axes.T / np.sqrt(max(len(self.axes), 1))
         return np.hstack([x, np.ones((len(x), 1))])
 
-    def chances(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """pi(mode) (n, 3), pi(team | mode) (n, teams), pi(agent | team, slot) (n, teams, SLOTS, L)."""
-        logits = features @ self.choices.T
-        modes, rest = np.split(logits, [len(MODES)], axis=1)
-        teams, agents = np.split(rest, [len(TEAMS)], axis=1)
-        within = np.exp(teams - teams.max(axis=1, keepdims=True))
-        within = within / (within @ np.eye(len(MODES))[MODE_OF])[:, MODE_OF]  # over the teams of the same mode
+    def chances(self, states: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """ln pi(mode) (n, 3), ln pi(team | mode) (n, teams), ln pi(agent | team, slot) (n, teams, SLOTS, L)."""
+        logits = torch.as_tensor(self.features(states)) @ self.choices.T
+        modes, teams, agents = logits.split([len(MODES), len(TEAMS), len(ROLES) * self.n_agents], dim=1)
+        within = torch.empty_like(teams)
+        for mode in range(len(MODES)):
+            within[:, MODE_OF == mode] = teams[:, MODE_OF == mode].log_softmax(dim=1)
         by_role = agents.reshape(len(logits), len(ROLES), self.n_agents)
-        return _softmax(modes), within, _softmax(by_role[:, ROLE_OF] + self.places)
+        return modes.log_softmax(dim=1), within, (by_role[:, ROLE_OF] + self.places).log_softmax(dim=-1)
 
     def choose(self, states: np.ndarray, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """teams (n,) and agents (n, SLOTS), -1 in empty slots; `draws` (n, 2 + SLOTS) uniforms, None: the likeliest."""
-        modes, within, agents = self.chances(self.features(states))
+        modes, within, agents = (part.detach().exp().numpy() for part in self.chances(states))
         rows = np.arange(len(modes))
         mode = _pick(modes, None if draws is None else draws[:, 0])
         team = _pick(np.where(mode[:, None] == MODE_OF, within, 0.0), None if draws is None else draws[:, 1])
         chosen = [_pick(agents[rows, team, k], None if draws is None else draws[:, 2 + k]) for k in range(SLOTS)]
         return team, np.where(ROLE_OF[team] >= 0, np.stack(chosen, axis=1), -1)
 
-    def log_chance(self, states: np.ndarray, teams: np.ndarray, agents: np.ndarray) -> np.ndarray:
+    def log_chance(self, states: np.ndarray, teams: np.ndarray, agents: np.ndarray) -> Tensor:
         """ln pi (n,) of the whole choice."""
-        modes, within, members = self.chances(self.features(states))
+        modes, within, members = self.chances(states)
         rows = np.arange(len(teams))
-        total = np.log(modes[rows, MODE_OF[teams]]) + np.log(within[rows, teams])
-        for slot in range(SLOTS):
-            filled = ROLE_OF[teams, slot] >= 0
-            total[filled] += np.log(members[rows, teams, slot, agents[:, slot]][filled])
-        return total
-
-    def gradient(
-        self, states: np.ndarray, teams: np.ndarray, agents: np.ndarray, advantages: np.ndarray
-    ) -> list[np.ndarray]:
-        """The gradients by `weights` of mean_n advantage_n ln pi_n: one-hot minus chance at each step."""
-        features = self.features(states)
-        modes, within, members = self.chances(features)
-        rows, scaled = np.arange(len(teams)), advantages / len(teams)
-        mode = MODE_OF[teams]
-        by_mode = np.eye(len(MODES))[mode] - modes
-        by_team = np.eye(len(TEAMS))[teams] - np.where(mode[:, None] == MODE_OF, within, 0.0)
-        by_agent = np.zeros((len(teams), len(ROLES), self.n_agents))
-        by_place = np.zeros_like(self.places)
-        for slot in range(SLOTS):
-            filled = np.flatnonzero(ROLE_OF[teams, slot] >= 0)
-            own = teams[filled]
-            push = np.eye(self.n_agents)[agents[filled, slot]] - members[filled, own, slot]
-            np.add.at(by_agent, (rows[filled], ROLE_OF[own, slot]), push)
-            np.add.at(by_place, (own, slot), push * scaled[filled, None])
-        by_logits = np.hstack([by_mode, by_team, by_agent.reshape(len(teams), -1)])
-        return [(by_logits * scaled[:, None]).T @ features, by_place]
+        slots = members[rows[:, None], teams[:, None], np.arange(SLOTS), agents] * torch.as_tensor(ROLE_OF[teams] >= 0)
+        return modes[rows, MODE_OF[teams]] + within[rows, teams] + slots.sum(dim=1)
 
 
 def principal_axes(states: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +137,7 @@ def train(
     """
     states = check_states(states)
     controller = Controller(n_agents, *principal_axes(states, settings.components))
-    adam = Adam(controller.weights, settings.learning_rate)
+    adam = torch.optim.Adam([controller.choices, controller.places], settings.learning_rate)
 
     def one_batch(number: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Rewards, costs and (rows, teams, agents) of one batch of plays, failed ones left out."""
@@ -203,20 +163,17 @@ def train(
             rewards, costs, (rows, teams, agents) = one_batch(number)
             utility = rewards - settings.cost_weight * costs / unit
             if len(utility) > 1:
-                gradients = controller.gradient(states[rows], teams, agents, utility - utility.mean())
-                adam.step([-g for g in gradients])
+                advantage = torch.as_tensor(utility - utility.mean())
+                adam.zero_grad()
+                (-(advantage * controller.log_chance(states[rows], teams, agents)).mean()).backward()
+                adam.step()
         history.append(float(validate(controller, unit)))
         if not np.isfinite(history[-1]):
             raise ValueError(f"validation after epoch {epoch + 1} gave {history[-1]}; all of its plays may have failed")
         if history[-1] == max(history):
-            best = [w.copy() for w in controller.weights]
+            best = [weights.detach().clone() for weights in (controller.choices, controller.places)]
     controller.choices, controller.places = best
     return controller, history
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return odds / odds.sum(axis=-1, keepdims=True)
 
 
 def _pick(chances: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
@@ -227,7 +184,7 @@ def _pick(chances: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
     return (sums <= draws[:, None] * sums[:, -1:]).sum(axis=1)
 
 
-# --- over a pool ------------------------------------------------------------------------------------------------------
+# --- over a pool ---
 
 
 def script(team: int) -> tuple[tuple[int, Role], ...]:

@@ -5,36 +5,26 @@
     sample-sample   L_2 = mean_i ln(1 + sum_(j in far_i) exp((cos(u_i, u_j) - cos(u_i, u_near_i)) / tau))
     L = L_1 + weight L_2,   chosen agent = argmax_t s(i, t)
 
-top_i: the K+ agents with the highest scores, as far as above 0; bottom_i: the K- with the lowest, as far as at most 0.5
-(both limits as in the authors' code) and, here, below the score of the t that they are set against. near_i: another
-query of i's cluster, far_i: H queries of other clusters, drawn anew at each step within the batch.
-
-Symbols: P -> `projection` (p, d + 1), k -> `agents` (L, p), tau -> `temperature`, K+ and K- -> `top` and `bottom`,
-H -> `far`.
-
-Departures: the authors fine-tune a 280M encoder (mDeBERTa) and cluster by t-SNE and k-means; here the coordinator's own
-frozen hidden states stand in for the encoder, only P and k are trained (p (d + 1) + L p numbers: 9,344 at d = 576,
-16,512 at d = 1,024, both with L = 7), and k-means works on the same x. The authors keep the checkpoint that does best
-on the test sets; here a fifth of the training questions is held out to choose it. Equal scores are ordered by a seeded
-draw.
+Departures: the authors fine-tune a 280M encoder and cluster by t-SNE and k-means; here the coordinator's frozen states
+stand in, only P and k are trained, and k-means works on the same x. The authors keep the checkpoint that does best on
+the test sets; here a fifth of the training questions is held out to choose it. Equal scores are in a seeded order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from sklearn.cluster import KMeans
+from torch import Tensor
+from torch.nn.functional import normalize
 
 from suite.baselines.base import Untrained, ask_once
+from trinity_core.encoder import Encoder
 from trinity_core.pool import Pool
 from trinity_core.types import Question, Rollout
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
-
-ADAM_MEANS, ADAM_FLOOR = (0.9, 0.999), 1e-8
 
 
 @dataclass(frozen=True)
@@ -42,9 +32,9 @@ class RouterSettings:
     """Of the losses and their training; in brackets what the authors' code has, where that differs."""
 
     size: int = 16  # p: of query and agent embeddings (768)
-    top: int = 3  # K+
-    bottom: int = 3  # K-
-    far: int = 3  # H
+    top: int = 3  # K+: the agents with the highest scores, as far as above 0
+    bottom: int = 3  # K-: the lowest, as far as at most 0.5 (as the authors) and below the one they are set against
+    far: int = 3  # H: queries of other clusters; one of the own is near; drawn anew at each step within the batch
     clusters: int = 5
     temperature: float = 1.0
     weight: float = 1.0  # of the sample-sample loss
@@ -58,7 +48,7 @@ class RouterSettings:
 
 @dataclass(frozen=True)
 class Router:
-    """A trained router. `mean`, `scale` (d,) standardise a state.
+    """A trained router: P (p, d + 1), k (L, p); `mean`, `scale` (d,) standardise a state.
 
     The training's record: `losses` (steps,), and `held_out` (looks,), the mean score of its choices on the held-out
     questions, of which the highest (of equals the last) was kept.
@@ -78,9 +68,7 @@ class Router:
 
     def similarities(self, states: np.ndarray) -> np.ndarray:
         """cos(P x, k_t) of states (n, d) -> (n, L). ValueError where d is another encoder's."""
-        states = check_states(states)
-        if states.shape[1] != len(self.mean):
-            raise ValueError(f"the router reads d = {len(self.mean)} numbers, the states have d = {states.shape[1]}")
+        states = check_states(states, len(self.mean))
         return _cosines(_features(states, self.mean, self.scale), self.projection, self.agents)
 
     def choose(self, states: np.ndarray) -> np.ndarray:
@@ -99,29 +87,27 @@ def fit(
     """Trains a router on states (n, d) and scores (n, L) in [0, 1], by Adam with decoupled weight decay.
 
     `weights` (n,), all above 0: how often a question is drawn into a batch and how much it counts where it is held out
-    (None: all alike).
-
-    ValueError names a wrong shape, a value that is not finite or a score out of [0, 1], and says when no question has
-    two agents of different score: there is then nothing to learn from.
+    (None: all alike). ValueError names a wrong shape or value, and says when no question has two agents of different
+    score: there is then nothing to learn from.
     """
     states, scores = check_states(states), check_scores(scores, len(states))
     generator = np.random.default_rng([seed, 2024])
     mean, scale = standardiser(states)
     x = _features(states, mean, scale)
     top, bottom = contrasts(scores, settings, generator)
+    against = pairs(scores, top, bottom)
     shuffled = generator.permutation(len(x))
     held, learnt = np.split(shuffled, [int(settings.held_out * len(x)) if len(x) >= 10 else 0])
-    if not pairs(scores, top, bottom)[learnt].any():
+    if not against[learnt].any():
         raise ValueError(
             f"no pair of agents to set against each other in a score table of shape {scores.shape}: a question teaches "
             "where one agent scores above 0 and another lower and at most 0.5; give more questions"
         )
-    cluster = cluster_states(x, settings.clusters, seed)
-    trained = [
-        generator.normal(size=(settings.size, x.shape[1])),
-        generator.normal(size=(scores.shape[1], settings.size)),
-    ]
-    adam = Adam(trained, settings.learning_rate, settings.decay)
+    clusters = min(settings.clusters, len(np.unique(x, axis=0)))  # k-means cannot part equal points, and warns
+    cluster = KMeans(clusters, n_init=10, random_state=seed).fit_predict(x)
+    starts = generator.normal(size=(settings.size, x.shape[1])), generator.normal(size=(scores.shape[1], settings.size))
+    trained = [torch.tensor(start, requires_grad=True) for start in starts]
+    adam = torch.optim.AdamW(trained, settings.learning_rate, weight_decay=settings.decay)
     losses: list[float] = []
     looks: list[float] = []
     best, order = trained, learnt[:0]
@@ -134,18 +120,19 @@ def fit(
                 order = generator.permutation(learnt)
             rows, order = order[: settings.batch], order[settings.batch :]
         near, far = neighbours(cluster[rows], settings.far, generator)
-        value, *gradients = loss(
-            *trained, x[rows], scores[rows], top[rows], bottom[rows], near, far, settings.temperature, settings.weight
-        )
-        losses.append(value)
-        adam.step(gradients)
+        adam.zero_grad()
+        value = loss(*trained, x[rows], against[rows], near, far, settings.temperature, settings.weight)
+        value.backward()
+        adam.step()
+        losses.append(value.item())
         if len(held) and len(losses) % settings.look == 0:
-            chosen = _cosines(x[held], *trained).argmax(axis=1)
+            chosen = _cosines(x[held], *(array.detach().numpy() for array in trained)).argmax(axis=1)
             share = None if weights is None else weights[held]
             looks.append(float(np.average(scores[held, chosen], weights=share)))
             if looks[-1] == max(looks):
-                best = [array.copy() for array in trained]
-    return Router(*best, mean, scale, np.array(losses), np.array(looks))
+                best = [array.detach().clone() for array in trained]
+    kept = (array.detach().numpy().copy() for array in best)
+    return Router(*kept, mean, scale, np.array(losses), np.array(looks))
 
 
 def contrasts(
@@ -177,40 +164,26 @@ def neighbours(cluster: np.ndarray, far: int, generator: np.random.Generator) ->
 
 
 def loss(
-    projection: np.ndarray,
-    agents: np.ndarray,
+    projection: Tensor,
+    agents: Tensor,
     x: np.ndarray,
-    scores: np.ndarray,
-    top: np.ndarray,
-    bottom: np.ndarray,
+    against: np.ndarray,
     near: np.ndarray,
     far: np.ndarray,
     temperature: float,
     weight: float,
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """L of a batch x (m, d + 1), with its gradients by `projection` (p, d + 1) and `agents` (L, p)."""
-    raw = x @ projection.T
-    u, k = _unit(raw), _unit(agents)
+) -> Tensor:
+    """L of a batch x (m, d + 1) with its `pairs` (m, L, L), by `projection` (p, d + 1) and `agents` (L, p)."""
+    u, k = normalize(torch.as_tensor(x) @ projection.T), normalize(agents)
     s = u @ k.T / temperature
-    odds = np.where(pairs(scores, top, bottom), np.exp(s[:, None, :] - s[:, :, None]), 0.0)  # (m, t, v)
-    total = 1 + odds.sum(axis=2)
-    pull = odds / total[:, :, None]
-    by_s = (pull.sum(axis=1) - pull.sum(axis=2)) / (len(x) * temperature)
-    by_u, by_k = by_s @ k, by_s.T @ u
-    value = np.log(total).sum() / len(x)
-
+    odds = torch.where(torch.as_tensor(against), torch.exp(s[:, None, :] - s[:, :, None]), 0.0)  # (m, t, v)
+    value = torch.log(1 + odds.sum(dim=2)).sum() / len(x)
     rows = np.flatnonzero(near >= 0)
     if len(rows) and weight:
-        a, plus, minus = u[rows], u[near[rows]], u[far[rows]]  # (r, p), (r, p), (r, H, p)
-        odds = np.exp((np.einsum("rp,rhp->rh", a, minus) - (a * plus).sum(1)[:, None]) / temperature)
-        total = 1 + odds.sum(axis=1)
-        value += weight * np.log(total).sum() / len(rows)
-        pull = weight * odds / total[:, None] / (len(rows) * temperature)
-        by_far = pull[:, :, None] * a[:, None, :]
-        np.add.at(by_u, rows, np.einsum("rh,rhp->rp", pull, minus - plus[:, None, :]))
-        np.add.at(by_u, far[rows].ravel(), by_far.reshape(-1, by_far.shape[2]))
-        np.add.at(by_u, near[rows], -by_far.sum(axis=1))
-    return float(value), _through_unit(raw, u, by_u).T @ x, _through_unit(agents, k, by_k)
+        to_far = torch.einsum("rp,rhp->rh", u[rows], u[far[rows]])
+        to_near = (u[rows] * u[near[rows]]).sum(dim=1, keepdim=True)
+        value = value + weight * torch.log(1 + torch.exp((to_far - to_near) / temperature).sum(dim=1)).mean()
+    return value
 
 
 def _features(states: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -219,42 +192,8 @@ def _features(states: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.nda
 
 
 def _cosines(x: np.ndarray, projection: np.ndarray, agents: np.ndarray) -> np.ndarray:
-    return _unit(x @ projection.T) @ _unit(agents).T
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
-
-
-def _through_unit(rows: np.ndarray, units: np.ndarray, by_units: np.ndarray) -> np.ndarray:
-    """The gradient by rows of what has the gradient `by_units` by rows / |rows|."""
-    along = (by_units * units).sum(axis=-1, keepdims=True)
-    return (by_units - along * units) / np.linalg.norm(rows, axis=-1, keepdims=True)
-
-
-class Adam:
-    """Adam with decoupled weight decay; `step` changes the arrays of `weights` in place, against the gradients."""
-
-    def __init__(self, weights: Sequence[np.ndarray], rate: float, decay: float = 0.0) -> None:
-        self.weights, self.rate, self.decay, self.count = weights, rate, decay, 0
-        self.moments = [(np.zeros_like(w), np.zeros_like(w)) for w in weights]
-
-    def step(self, gradients: Sequence[np.ndarray]) -> None:
-        """One step down."""
-        self.count += 1
-        for weight, gradient, (first, second) in zip(self.weights, gradients, self.moments, strict=True):
-            first += (1 - ADAM_MEANS[0]) * (gradient - first)
-            second += (1 - ADAM_MEANS[1]) * (gradient**2 - second)
-            size = np.sqrt(second / (1 - ADAM_MEANS[1] ** self.count)) + ADAM_FLOOR
-            weight -= self.rate * (first / (1 - ADAM_MEANS[0] ** self.count) / size + self.decay * weight)
-
-
-def cluster_states(x: np.ndarray, clusters: int, seed: int) -> np.ndarray:
-    """The k-means cluster (n,) int of each x (n, d + 1); fewer clusters where n is smaller."""
-    from sklearn.cluster import KMeans
-
-    distinct = len(np.unique(x, axis=0))  # k-means cannot part equal points, and warns
-    return KMeans(min(clusters, distinct), n_init=10, random_state=seed).fit_predict(x)
+    u, k = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x @ projection.T, agents))
+    return u @ k.T
 
 
 def standardiser(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -263,11 +202,13 @@ def standardiser(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
-def check_states(states: np.ndarray) -> np.ndarray:
+def check_states(states: np.ndarray, d: int | None = None) -> np.ndarray:
     """states (n, d) as float64. ValueError names a wrong shape or a row that is not finite."""
     states = np.asarray(states, dtype=np.float64)
     if states.ndim != 2 or not states.size:
         raise ValueError(f"states have shape {states.shape}; expected (n, d) with at least one question")
+    if d not in (None, states.shape[1]):
+        raise ValueError(f"the router reads d = {d} numbers, the states have d = {states.shape[1]}")
     if not np.isfinite(states).all():
         row = int(np.flatnonzero(~np.isfinite(states).all(axis=1))[0])
         raise ValueError(f"the state of question {row} holds a value that is not finite; leave that question out")
@@ -289,7 +230,7 @@ def check_scores(scores: np.ndarray, questions: int) -> np.ndarray:
     return scores
 
 
-# --- over a pool ------------------------------------------------------------------------------------------------------
+# --- over a pool ---
 
 
 def question_states(encoder: Encoder, questions: Sequence[Question]) -> np.ndarray:

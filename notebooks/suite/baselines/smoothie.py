@@ -24,17 +24,15 @@ the coordinator's hidden state of that text, every dimension scaled to unit spre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from suite.baselines.base import Untrained, ask_once, failed, merged
 from suite.baselines.routerdc import question_states, standardiser
+from trinity_core.encoder import Encoder
 from trinity_core.pool import Pool
 from trinity_core.types import Question, Rollout
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
 
 
 def squared_distances(outputs: np.ndarray) -> np.ndarray:
