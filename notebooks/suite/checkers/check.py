@@ -7,10 +7,9 @@
 | text | the last mark, else the last line | normalised words, numbers, units, lists: `text_answers` |
 | code | the last fenced Python block | the question's tests, in `sandbox` |
 
-A check never raises on an answer, whatever it holds, and takes at most `timeout` seconds (a first symbolic comparison
-also starts a worker process, some seconds once). Where no comparison was possible, `Check.reason` says why. Two things
-do raise, since no answer may be judged by them: a reference that cannot be right or wrong (`DataError`), and a machine
-on which the checker itself cannot run (`symbolic.CheckerBroken`, or a sandbox that refuses).
+A check never raises on an answer and takes at most `timeout` seconds (a worker's start apart); `Check.reason` says why
+nothing could be compared. A reference that cannot be right or wrong raises (`DataError`), and so does a machine on which
+the checker itself cannot run (`symbolic.CheckerBroken`, also where a sandbox refuses).
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Mathematical answers: what a text states, and whether it states what the reference states.
 
-The outer structure is read here: lists and sets (any order), tuples and intervals (order and brackets count), unions,
-`x = ...`, inequalities, percents, units, bases. What is left are single expressions. Literals are compared as exact
-fractions at once; anything else goes to `symbolic.equal`, which asks math-verify's parser and sympy in a process of its
-own.
-
-Rules for what the conventions leave open, each with a test:
+Literals are compared as exact fractions at once, other expressions by `symbolic.equal`. Rules for what the conventions
+leave open, each with a test:
 - several values: `7 and 11`, `7, 11`, `x = 7 or x = 11`, `\\pm 3`, `\\{7, 11\\}` are sets: order and repeats do not
   count, and every value must be there. Against such a list `(11, 7)` is right too; `\\{7, 11\\}` and `(7, 11)` differ;
 - `(1, 2)`, `[1, 2)` count in order and with their brackets. Bare `1, 2` or `x = 1, y = 2` in that order answers (1, 2);

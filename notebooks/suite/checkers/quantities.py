@@ -19,6 +19,9 @@ import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
+
+import yaml
 
 LONGEST_LITERAL = 400  # characters; int() takes no more than 4,300 digits, and nobody answers with more than this
 FINE_DIGITS = 6  # significant digits from which a decimal may stand for 1/3
@@ -43,39 +46,12 @@ def plain_unicode(text: str) -> str:
     return unicodedata.normalize("NFKC", text.translate(UNICODE))
 
 
-# Units that may be converted into each other: name -> (dimension, size in the dimension's own unit).
-_UNITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "mm": ("length", "1/1000", ("millimetre", "millimeter")),
-    "cm": ("length", "1/100", ("centimetre", "centimeter")),
-    "dm": ("length", "1/10", ("decimetre", "decimeter")),
-    "m": ("length", "1", ("metre", "meter")),
-    "km": ("length", "1000", ("kilometre", "kilometer")),
-    "in": ("length", "127/5000", ("inch", "inche")),
-    "ft": ("length", "381/1250", ("foot", "feet")),
-    "yd": ("length", "1143/1250", ("yard",)),
-    "mi": ("length", "201168/125", ("mile",)),
-    "mg": ("mass", "1/1000000", ("milligram",)),
-    "g": ("mass", "1/1000", ("gram", "gm")),
-    "kg": ("mass", "1", ("kilogram", "kilo")),
-    "t": ("mass", "1000", ("tonne",)),
-    "ms": ("time", "1/1000", ("millisecond",)),
-    "s": ("time", "1", ("second", "sec")),
-    "min": ("time", "60", ("minute",)),
-    "h": ("time", "3600", ("hour", "hr")),
-    "d": ("time", "86400", ("day",)),
-    "week": ("time", "604800", ()),
-    "ml": ("volume", "1/1000", ("millilitre", "milliliter")),
-    "cl": ("volume", "1/100", ("centilitre", "centiliter")),
-    "l": ("volume", "1", ("litre", "liter")),
-    "cent": ("money", "1/100", ("penny", "pennie")),
-    "dollar": ("money", "1", ("usd",)),
-    "degree": ("angle", "1", ("deg",)),
-    "km/h": ("speed", "5/18", ("kmh", "kph", "kilometres per hour", "kilometers per hour", "km per hour")),
-    "m/s": ("speed", "1", ("metres per second", "meters per second", "m per second")),
-    "mph": ("speed", "1397/3125", ("miles per hour", "mi/h")),
-}
+_TABLE = yaml.safe_load(Path(__file__).with_name("units.yaml").read_text(encoding="utf-8"))
 UNITS: dict[str, tuple[str, Fraction]] = {
-    name: (dimension, Fraction(size)) for short, (dimension, size, more) in _UNITS.items() for name in (short, *more)
+    name: (dimension, Fraction(size))
+    for dimension, units in _TABLE.items()
+    for unit, (size, *more) in units.items()
+    for name in (unit, *more)
 }
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 

@@ -1,8 +1,6 @@
 """Short free-form answers: a name, a word, yes or no, a weekday, a time of day, a number with a unit, a list of these.
 
 The answer is the last mark's (see `marks`), else the last line, as a whole: containing the reference is not enough.
-Both sides are brought to one spelling, then compared.
-
 - `Answer: ...` and boxes come before the words "the answer is", which may go on with anything ("... is correct").
 - Case, accents' encoding, punctuation, hyphens, outer quotes, markdown and the articles a, an, the do not count; nor do
   a closing remark in brackets, or `it is`, `on`, `at` before the answer.

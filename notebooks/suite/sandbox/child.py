@@ -4,10 +4,9 @@
     check REQUEST SIGN CALLS REPLIES RESULT    runs a test source, whose `candidate` asks the `serve` process
     main  REQUEST SIGN                         runs a whole program on its own standard input and output
 
-The arguments are file descriptors. One letter is written to SIGN before anything of the code is run: without it the
-fault is the sandbox's, not the code's. The code under test shares a process with `serve` or `main` and may do there what it
-likes: it never sees an expected value, so whatever it makes this file say is at best a wrong value.
-Values cross as JSON, with tagged lists for what JSON lacks: no pickle, only plain values come out at the other end.
+The arguments are file descriptors. One letter goes to SIGN before anything of the code is run: without it the fault is
+the sandbox's. The code under test may do in its process what it likes: it never sees an expected value. Values cross as
+JSON, with tagged lists for what JSON lacks: no pickle, only plain values come out at the other end.
 """
 
 from __future__ import annotations

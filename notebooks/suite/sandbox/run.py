@@ -6,31 +6,33 @@
 
 Code that a model wrote runs in bubblewrap or not at all; the suite's own (`trusted=True`) in a limited subprocess.
 
-A pass cannot be forged, because what is expected never enters a process that runs the code under test. Such a process
-gets arguments and says values; they are compared here, as JSON text, so neither an object that equals everything nor a
-patched `json` or `assert` counts. A test source asserts in a process (and sandbox) of its own and asks the other one
-over a pipe on which only plain values travel. Code that takes over its process can at worst say other values, and a
-value that is right is what was asked for.
-
-A whole program's output is compared line by line, blanks within a line counted as one, blank lines around it ignored.
+A pass cannot be forged: what is expected never enters a process that runs the code under test. It gets arguments and
+says values, which are compared here as JSON text. A test source asserts in a process and sandbox of its own and asks
+the other one over a pipe for plain values. Code that takes over its process can at worst say other values. A program's
+output is compared line by line, blanks within a line counted as one, blank lines around it ignored.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
+import hashlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
 from dataclasses import asdict, astuple, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from suite.sandbox import results
 from suite.sandbox.bubblewrap import Bubblewrap
 from suite.sandbox.child import decode, encode
 from suite.sandbox.process import Limits, Run, find_bubblewrap
+from trinity_core import paths
+from trinity_core.store import Store
 from trinity_core.types import DataError
 
 __all__ = ["CodeResult", "Limits", "run_code", "sandbox_status"]
@@ -89,7 +91,7 @@ def run_code(
     if not isinstance(source, str):
         raise TypeError(f"source is {_short(source)}; give the code as text")
     try:
-        key = results.key_of([source, tests, entry_point, stdin_cases, astuple(limits), way])
+        key = _key([source, tests, entry_point, stdin_cases, astuple(limits), way])
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"the tests cannot be written as JSON: {error}") from None
     if key in _memory:
@@ -102,9 +104,10 @@ def run_code(
     if way == "unsandboxed" and not _warned.is_set():
         _warned.set()
         warnings.warn(f"{FLAG}=1: code by models runs without a sandbox ({reason}); {REMEDY}", stacklevel=2)
+    store = _store(paths.cache_dir() / "code_results.sqlite")
     try:
-        result = CodeResult(**results.read(key) or {})
-    except TypeError:  # nothing kept, or not by this version
+        result = CodeResult(**json.loads(store.get([key])[key]))
+    except (AttributeError, KeyError, TypeError, ValueError):  # no store, nothing kept, or not by this version
         judge = _judge_cases if stdin_cases is not None else _judge_source if isinstance(tests, str) else _judge_calls
         with _slots:
             begun = time.monotonic()
@@ -112,9 +115,31 @@ def run_code(
             result = replace(result, total=total, seconds=round(time.monotonic() - begun, 4))
         if not result.settled:
             return result
-        results.keep(key, asdict(result))
+        if store:
+            store.put({key: json.dumps(asdict(result)).encode()})
     _memory[key] = result
     return result
+
+
+def _key(content: list[Any]) -> str:
+    """The hash of JSON data, of the Python version and of the sandbox's own code. TypeError or ValueError as json's."""
+    return hashlib.sha256((_versions() + json.dumps(content)).encode()).hexdigest()
+
+
+@functools.cache
+def _versions() -> str:
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256("".join([sys.version, *map(Path.read_text, files)]).encode()).hexdigest()
+
+
+@functools.cache
+def _store(file: Path) -> Store | None:
+    """The results of all processes; the same code and tests are run once, ever."""
+    try:
+        return Store(file)
+    except OSError as error:
+        warnings.warn(f"{error}; code is run again each time", stacklevel=4)
+        return None
 
 
 def sandbox_status() -> str:
