@@ -142,7 +142,7 @@ def test_bad_input_is_refused_by_name(given, named):
 
 
 def test_every_class_and_verdict_has_a_meaning():
-    assert set(rules.EVIDENCE_MEANING) == set(Evidence) and set(rules.VERDICT_MEANING) == set(Verdict)
+    assert set(pages.MEANINGS["evidence"]) == set(Evidence) and set(pages.MEANINGS["verdict"]) == set(Verdict)
 
 
 @pytest.mark.parametrize(("value", "text"), [

@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from suite.results.ledger import Notebook, Picture
 from suite.results.texts import aligned, markdown
-from suite.results.verdicts import EVIDENCE_MEANING, VERDICT_MEANING, Evidence, Verdict
+from suite.results.verdicts import Evidence, Verdict
 
+MEANINGS = yaml.safe_load(Path(__file__).with_name("meanings.yaml").read_text(encoding="utf-8"))
 MARKS = dict(zip(Verdict, "✔≈✘–", strict=True))
 CLASSES = dict(zip(Verdict, ("yes", "near", "no", "none"), strict=True))  # in the page's style
 COUNTS_HEAD = ["evidence", *map(str, Verdict), "all"]
@@ -79,8 +81,7 @@ def _page(template: str, notebooks: list[Notebook], profile: str, **more: object
         counts_head=COUNTS_HEAD,
         counts=counted,
         totals=dict(zip(Verdict, counted[-1][1:-1], strict=True)),
-        verdict_meaning=VERDICT_MEANING,
-        evidence_meaning=EVIDENCE_MEANING,
+        meanings=MEANINGS,
         **more,
     )
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -55,34 +54,10 @@ METHOD_COLOURS = {
     "MasRouter": GREY,
 }
 
-RC = {
-    "figure.dpi": 110,
-    "figure.facecolor": "white",
-    "figure.constrained_layout.use": True,
-    "savefig.dpi": 160,
-    "savefig.facecolor": "white",
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#E5E5E5",
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "lines.linewidth": 1.8,
-    "svg.hashsalt": "trinity",  # fixed ids inside an SVG: the same bytes on every run
-}
-
 
 def use() -> None:
     """Sets the suite's matplotlib rcParams for this process."""
-    matplotlib.rcParams.update(RC)
-    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=OKABE_ITO)
+    plt.style.use(Path(__file__).with_name("suite.mplstyle"))
 
 
 def mark_paper(ax: Axes, value: float, *, at: Any = None, axis: str = "y", label: str | None = "paper") -> Any:

@@ -49,19 +49,6 @@ class Verdict(StrEnum):
         raise ValueError(f"unknown verdict {value!r}; choose one of {', '.join(cls)}")
 
 
-EVIDENCE_MEANING = {
-    Evidence.ARITHMETIC: "follows from the paper's own printed numbers or formulas",
-    Evidence.REAL_SLM: "computed on a real small language model's hidden states of real text",
-    Evidence.RECORDED: "real LLMs' answers or scores, recorded by others and replayed question by question",
-    Evidence.SIMULATED: "a simulated LLM pool, calibrated on published single-model scores; its assumptions are listed",
-    Evidence.LIVE: "real LLM calls, with date and model versions",
-}
-VERDICT_MEANING = {
-    Verdict.REPRODUCED: "our number agrees with the paper's claim, in the paper's own setting",
-    Verdict.CONSISTENT: "our number agrees, but on a stand-in, a simulation, or only within the rounding of the cells",
-    Verdict.NOT_REPRODUCED: "our number disagrees, or its interval is too wide to tell",
-    Verdict.NOT_TESTABLE: "what the claim needs is not here; the reason says what is missing",
-}
 RELATIONS = {"equal": "", "greater": "> ", "less": "< ", "at least": "≥ ", "at most": "≤ "}
 ORDERS = ("greater", "less")
 
