@@ -67,8 +67,6 @@ def test_held_out_families_leave_the_pool_as_it_was(held_out):
             for plan in (None, "good"):
                 assert alone.probability(agent, question, plan=plan) == both.probability(agent, question, plan=plan)
             assert alone.accept_probability(agent, question, False) == both.accept_probability(agent, question, False)
-    for key, theta in alone.abilities.items():
-        assert np.array_equal(theta, both.abilities[key])
 
 
 def test_every_agent_alone_has_its_row_of_table_1(held_out, pool):

@@ -26,7 +26,7 @@ from suite.pools.calibration import assumed_score, cell, logit, sigmoid, solve_a
 from suite.pools.config import read_config
 from suite.pools.prompts import kept, read_case
 from suite.pools.simulated import SimulatedPool
-from suite.pools.solutions import number_slips, sayings, slips, spread
+from suite.pools.solutions import number_slips, sayings, slips
 from suite.questions import FAMILIES, load_questions
 from suite.questions.heldout import load_heldout
 from suite.recordings.readers import read_table
@@ -153,7 +153,6 @@ def test_slips_are_those_a_person_makes():
     assert "307.5" not in number_slips("307.5") and all(s.endswith(".5") for s in number_slips("307.5"))
     assert number_slips("1") == ["2", "0", "11", "3"] and "8" in number_slips("-8")
     assert number_slips("x^2") == []
-    assert spread(0.5, 1) == (1.0,) and spread(0.5, 3) == (0.5, 0.75, 1.0)
 
 
 def test_questions_that_cannot_be_played_are_refused_by_name():

@@ -237,14 +237,13 @@ def calibrated_logits(
     terms: tuple[np.ndarray, np.ndarray],
     assumptions: Assumptions,
     targets: Mapping[tuple[str, str], Target],
-) -> tuple[np.ndarray, dict[tuple[str, str], np.ndarray]]:
-    """(logits (L, n) of every agent's own chance, theta (L,) of each (family, split)), from `draw_terms`' normals."""
+) -> np.ndarray:
+    """Logits (L, n) of every agent's own chance, with theta solved for each (family, split), from `draw_terms`' normals."""
     difficulty, private = assumptions.difficulty_sd * terms[0], assumptions.private_sd * terms[1]
-    logits, abilities = np.empty(private.shape), {}
+    logits = np.empty(private.shape)
     for family, split in dict.fromkeys((q.family, q.split) for q in questions):
         rows = [n for n, q in enumerate(questions) if (q.family, q.split) == (family, split)]
         scores = np.array([targets[agent.name, family].value for agent in agents])
         theta = solve_abilities(scores, difficulty[rows], private[:, rows])
-        abilities[family, split] = theta
         logits[:, rows] = theta[:, None] - difficulty[rows] + private[:, rows]
-    return logits, abilities
+    return logits

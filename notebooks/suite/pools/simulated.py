@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf
+from math import exp
 from operator import index
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ from suite.checkers import is_right
 from suite.pools.calibration import SimulatedFile, calibrated_logits, draw_terms, output_tokens, read_targets, sigmoid
 from suite.pools.config import checked
 from suite.pools.prompts import Case, ScriptedPool, kept
-from suite.pools.solutions import Sayings, sayings, spread
+from suite.pools.solutions import Sayings, sayings
 from suite.questions import load_questions
 from trinity_core.draws import uniforms
 from trinity_core.pool import PoolError, check_agent
@@ -53,16 +53,14 @@ class SimulatedQuestion:
     correct: dict[str, bool]  # of a kept Worker text
     good: dict[str, bool]  # of a plan
     diagnosis: str  # as the transcript keeps it
-    shares: Sequence[float]  # of the wrong answers, cumulated
 
 
 class SimulatedPool(ScriptedPool):
     """Seven (or any number of) simulated agents over a fixed set of questions.
 
     `config` is the mapping of a pool file (see data/pools/paper7.yaml), `questions` those that it will be asked (None:
-    those of the four in-distribution families); their order does not matter. `abilities[family, split]` is theta (L,),
-    `chances` p (L, n) in the order of `questions`, `logits` their logits, `terms` the normals behind them, `targets`
-    the scores that were met. PoolError names a bad key, value or question.
+    those of the four in-distribution families); their order does not matter. `chances` is p (L, n) in the order of
+    `questions`, `logits` their logits, `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value or question.
     """
 
     remedy = "give it in load_pool(..., questions=...)"
@@ -85,9 +83,7 @@ class SimulatedPool(ScriptedPool):
                 raise PoolError(f"no `scores` for the questions' family {family!r}; add its table and column")
         self._tokens = output_tokens(file, families)
         self.terms = draw_terms(self.agents, self.questions, self.seed)
-        self.logits, self.abilities = calibrated_logits(
-            self.agents, self.questions, self.terms, self.assumptions, self.targets
-        )
+        self.logits = calibrated_logits(self.agents, self.questions, self.terms, self.assumptions, self.targets)
         self.chances = sigmoid(self.logits)
         self._logits, self._chances = self.logits.tolist(), self.chances.tolist()  # floats: quicker one at a time
 
@@ -95,8 +91,7 @@ class SimulatedPool(ScriptedPool):
         says = sayings(question)
         correct = {kept(says.right): True} | {kept(text): False for text in says.wrong}
         good = {parse_suggestion(texts[0]).plan: bool(value) for value, texts in enumerate(says.plans)}
-        shares = spread(self.assumptions.first_slip, len(says.wrong))
-        return SimulatedQuestion(place, question, says, correct, good, kept(says.diagnosis, "verifier"), shares)
+        return SimulatedQuestion(place, question, says, correct, good, kept(says.diagnosis, "verifier"))
 
     def probability(
         self,
@@ -153,7 +148,7 @@ class SimulatedPool(ScriptedPool):
         diagnosed = case.verdict == known.diagnosis and not self._right(known, case.answer)
         if draw[0] < self._solves(agent, known.place, good, diagnosed):
             return known.says.right
-        return next(t for t, share in zip(known.says.wrong, (*known.shares[:-1], inf), strict=True) if draw[2] < share)
+        return known.says.wrong[0 if draw[2] < self.assumptions.first_slip else -1]
 
     def _think(self, agent: int, known: SimulatedQuestion, case: Case, draw: list[float]) -> str:
         skill = self._chances[agent][known.place]

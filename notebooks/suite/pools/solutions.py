@@ -12,7 +12,6 @@ off by one, a fraction upside down, another letter, another name of the question
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -131,15 +130,16 @@ def landmarks(question: Question) -> tuple[str, str]:
 
 def slips(question: Question) -> list[str]:
     """One or two wrong answers, in an order keyed by the question; few, so that transcripts repeat."""
+    reference = question.reference
     if question.kind == "code":
-        found = list(question.meta.get("wrong") or [_empty_body(question)])
+        nothing = f"def {question.meta.get('entry_point') or 'solve'}(*arguments):\n    pass\n"
+        found = question.meta.get("wrong") or [nothing]
     elif question.kind == "choice":
         letters = "ABCDEFGHIJ"[: len(question.meta.get("options") or "ABCD")]
-        found = [letter for letter in letters if letter != question.reference]
-    else:
-        found = number_slips(question.reference) or (
-            expression_slips(question.reference) if question.kind == "math" else text_slips(question)
-        )
+        found = [letter for letter in letters if letter != reference]
+    elif not (found := number_slips(reference)):
+        expressions = [f"{reference} + 1", f"2({reference})", f"-({reference}) - 1"]  # off by one, doubled, sign lost
+        found = expressions if question.kind == "math" else text_slips(question)
     found = list(dict.fromkeys(found))
     keys = [float(uniforms(1, "slip", question.id, number)[0]) for number in range(len(found))]
     return [slip for _, slip in sorted(zip(keys, found, strict=True))][:2]
@@ -165,24 +165,15 @@ def number_slips(reference: str) -> list[str]:
     return []
 
 
-def expression_slips(reference: str) -> list[str]:
-    """Slips of any other mathematical reference: off by one, doubled, sign lost."""
-    return [f"{reference} + 1", f"2({reference})", f"-({reference}) - 1"]
-
-
 def text_slips(question: Question) -> list[str]:
     """Other values of the reference's kind, those that the question itself names before all."""
     reference = question.reference
     for pair in OPPOSITES:
         if reference in pair:
             return [pair[1 - pair.index(reference)], UNDECIDED]
-    for ring in (DAYS, COMPASS):
+    for ring in (DAYS, COMPASS, RELATIONS):
         if reference in ring:
-            place = ring.index(reference)
-            return [ring[(place + step) % len(ring)] for step in (1, -1, 2)]
-    if reference in RELATIONS:
-        place = RELATIONS.index(reference)
-        return [RELATIONS[(place + step) % len(RELATIONS)] for step in (1, -1, 2)]
+            return [ring[(ring.index(reference) + step) % len(ring)] for step in (1, -1, 2)]
     for group in (NAMES, OBJECTS, WORDS):
         if reference in group:
             named = [w for w in dict.fromkeys(re.findall(r"\w+", question.bare)) if w in group and w != reference]
@@ -199,16 +190,3 @@ def letter_slips(word: str) -> list[str]:
     swapped = [word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)]
     changed = [w for w in (*swapped[1:3], word[:-1]) if w.strip() and w.casefold() != word.casefold()]
     return [*dict.fromkeys(changed), UNDECIDED][:3]
-
-
-def _empty_body(question: Question) -> str:
-    """A function that returns nothing: the slip of code whose question brings none of its own."""
-    name = question.meta.get("entry_point") or "solve"
-    return f"def {name}(*arguments):\n    pass\n"
-
-
-def spread(first: float, count: int) -> Sequence[float]:
-    """Cumulated shares of `count` wrong answers: the first has `first`, the others the rest in equal parts."""
-    if count == 1:
-        return (1.0,)
-    return tuple(first + (1 - first) * k / (count - 1) for k in range(count))

@@ -54,10 +54,8 @@ class SimulatedWorld(CompiledWorld):
         self._accept = np.array(  # (L, n, wrong/right)
             [[[pool.accept_probability(a, i, right) for right in (False, True)] for i in ids] for a in agents]
         )
-        self._spread = np.full((len(ids), 2), inf)  # cumulated shares of the wrong answers, the last one open
-        for place, i in enumerate(ids):
-            shares = pool.known(i).shares
-            self._spread[place, : len(shares) - 1] = shares[:-1]
+        first = pool.assumptions.first_slip  # share of the first of two wrong answers; one alone has all
+        self._spread = np.array([[first if len(pool.known(i).says.wrong) > 1 else inf, inf] for i in ids])
         self._tokens = np.array([[pool.mean_tokens(a, q.family) for q in self.questions] for a in agents])
         self._price = np.array([agent.price or (np.nan, np.nan) for agent in pool.agents])
         names = [agent.name for agent in pool.agents]
