@@ -11,10 +11,15 @@ off by one, a fraction upside down, another letter, another name of the question
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+import yaml
+
+from suite.pools.config import POOLS
 from suite.questions.wordlists import COMPASS, DAYS, NAMES, WORDS
 from trinity_core.draws import uniforms
 from trinity_core.pool import PoolError
@@ -22,54 +27,12 @@ from trinity_core.types import Question
 
 PLAYED = ("math", "choice", "text", "code")
 UNDECIDED = "cannot be determined"
-OPPOSITES = (("yes", "no"), ("true", "false"), ("knight", "knave"))
-OBJECTS = ("bean", "button", "coin", "key", "ring", "shell", "stone")
-RELATIONS = (
-    "grandmother", "grandfather", "uncle", "aunt", "niece", "nephew", "cousin", "grandson", "granddaughter",
-    "father-in-law", "mother-in-law", "son-in-law", "daughter-in-law",
-)  # fmt: skip
 
-WORK = {
-    "math": ("Put the values in and work it out.", "Set it up, simplify, read off the value."),
-    "choice": ("Compare the options with what is asked.", "Rule the options out one by one."),
-    "text": ("Go through the statements in order.", "Take the facts one after another."),
-    "code": ("Here is the function as asked.", "A direct solution in one function."),
-}
-CONCRETE = {  # {a} and {b}: numbers or words of the question itself
-    "math": (
-        "Link {a} and {b} in one equation, solve it, check the value.",
-        "Name the unknown, relate it to {a} and {b}, then solve.",
-    ),
-    "choice": (
-        "Recall what {a} means, then test each option against {b}.",
-        "Pin down {a} first, then find the option that fits {b}.",
-    ),
-    "text": (
-        "Make a table of {a} and {b}, then enter each statement.",
-        "Start from {a} and apply each statement in turn to {b}.",
-    ),
-    "code": (
-        "Loop once, treat {a} apart from {b}, try an empty input.",
-        "Fix {a} on small inputs, handle {b} and the edge cases.",
-    ),
-}
-GENERAL = ("Read the question again and think before answering.", "Find a good way to do this and mind the details.")
-ACCEPT = ("Checked it another way and the result is the same.", "Each step holds and the question is answered.")
-REVISE = ("This does not look right yet; do it again.", "I do not get the same result; work it out again.")
-DIAGNOSIS = {
-    "math": "The step after {a} is off; redo it from {b}.",
-    "choice": "The chosen option does not fit {a}; look at {b} again.",
-    "text": "The part about {a} is not applied; redo it from {b}.",
-    "code": "It fails on a small case; see how it treats {a} and {b}.",
-}
-DULL_WORDS = """
-about after again answer asked before being between choose could does each exactly exercise following from
-function give given have here into list many most much must names need other option over please question
-return returns same show single solve some such take tell than that their them then there these they this
-those thus two under using what when where which while whose with word words work would write your first last
-number numbers
-"""
-DULL = frozenset(DULL_WORDS.split())  # never worth pointing at
+
+@functools.cache
+def texts() -> dict[str, Any]:
+    """`data/pools/texts/simulated.yaml`: the wordings, and words that name an answer of one kind."""
+    return yaml.safe_load((POOLS / "texts" / "simulated.yaml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -99,15 +62,16 @@ def sayings(question: Question) -> Sayings:
     order = uniforms(8, "sayings", question.id)
     pick = (order[:6] * 2).astype(int)
     a, b = landmarks(question)
-    work = WORK[question.kind][pick[0]]
-    plans = (GENERAL[pick[1]], CONCRETE[question.kind][pick[2]].format(a=a, b=b))
-    fault = DIAGNOSIS[question.kind].format(a=a, b=b)
+    words, kind = texts(), question.kind
+    work = words["work"][kind][pick[0]]
+    plans = (words["general"][pick[1]], words["concrete"][kind][pick[2]].format(a=a, b=b))
+    fault = words["diagnosis"][kind].format(a=a, b=b)
     return Sayings(
         right=solution(question, work, question.reference),
         wrong=tuple(solution(question, work, slip) for slip in slips(question)),
         plans=tuple(tuple(f"PLAN: {plan}\nNEXT: {role}" for role in ("WORKER", "VERIFIER")) for plan in plans),
-        accept=f"{ACCEPT[pick[3]]}\nVERDICT: ACCEPT",
-        revise=f"{REVISE[pick[4]]}\nVERDICT: REVISE",
+        accept=f"{words['accept'][pick[3]]}\nVERDICT: ACCEPT",
+        revise=f"{words['revise'][pick[4]]}\nVERDICT: REVISE",
         diagnosis=f"{fault}\nVERDICT: REVISE",
     )
 
@@ -122,7 +86,8 @@ def solution(question: Question, work: str, answer: str) -> str:
 def landmarks(question: Question) -> tuple[str, str]:
     """Two things of the question that a plan or a diagnosis can point at: numbers (math), else longer words."""
     numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", question.bare) if question.kind == "math" else []
-    words = [w for w in re.findall(r"[A-Za-z]{4,}", question.bare) if w.lower() not in DULL]
+    dull = texts()["dull"].split()  # never worth pointing at
+    words = [w for w in re.findall(r"[A-Za-z]{4,}", question.bare) if w.lower() not in dull]
     words = numbers + sorted(dict.fromkeys(words), key=lambda w: (-len(w), w))
     words += ["the first fact", "the rest"]
     return words[0], next(word for word in words[1:] if word != words[0])
@@ -168,13 +133,13 @@ def number_slips(reference: str) -> list[str]:
 def text_slips(question: Question) -> list[str]:
     """Other values of the reference's kind, those that the question itself names before all."""
     reference = question.reference
-    for pair in OPPOSITES:
+    for pair in texts()["opposites"]:
         if reference in pair:
             return [pair[1 - pair.index(reference)], UNDECIDED]
-    for ring in (DAYS, COMPASS, RELATIONS):
+    for ring in (DAYS, COMPASS, texts()["relations"]):
         if reference in ring:
             return [ring[(ring.index(reference) + step) % len(ring)] for step in (1, -1, 2)]
-    for group in (NAMES, OBJECTS, WORDS):
+    for group in (NAMES, texts()["objects"], WORDS):
         if reference in group:
             named = [w for w in dict.fromkeys(re.findall(r"\w+", question.bare)) if w in group and w != reference]
             if named:
