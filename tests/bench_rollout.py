@@ -8,14 +8,10 @@ All three ways must make the same rollouts: the same agents, roles, messages and
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import tempfile
-import time
-from pathlib import Path
 
 import numpy as np
+from benches import own_cache, report, timed
 
 from suite.checkers import is_right
 
@@ -60,17 +56,13 @@ def measure() -> dict[str, float]:
     run_rollouts(jobs, policy, empty_states(plain.d), pool, check=is_right)
     before = plain.stats.tokens_encoded, empty.stats.tokens_encoded
 
-    start = time.perf_counter()
-    expected = [run_rollouts([job], policy, Plain(plain), pool, check=is_right)[0] for job in jobs]
-    plain_seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    cold = run_rollouts(jobs, policy, empty, pool, check=is_right)
-    empty_seconds = time.perf_counter() - start
-    warm_encoder, warm_seconds = load_encoder(), []
-    for _ in range(3):
-        start = time.perf_counter()
-        warm = run_rollouts(jobs, policy, warm_encoder, pool, check=is_right)
-        warm_seconds.append(time.perf_counter() - start)
+    plain_seconds, expected = timed(
+        lambda: [run_rollouts([job], policy, Plain(plain), pool, check=is_right)[0] for job in jobs]
+    )
+    empty_seconds, cold = timed(lambda: run_rollouts(jobs, policy, empty, pool, check=is_right))
+    warm_encoder = load_encoder()
+    runs = [timed(lambda: run_rollouts(jobs, policy, warm_encoder, pool, check=is_right)) for _ in range(3)]
+    warm_seconds, warm = min(seconds for seconds, _ in runs), runs[-1][1]
     if not [story(r) for r in expected] == [story(r) for r in cold] == [story(r) for r in warm]:
         raise AssertionError("the three ways made different rollouts")
     if warm_encoder.stats.tokens_encoded:
@@ -81,11 +73,11 @@ def measure() -> dict[str, float]:
         "turns": sum(len(rollout.turns) for rollout in cold),
         "plain_seconds": round(plain_seconds, 1),
         "empty_seconds": round(empty_seconds, 2),
-        "warm_seconds": round(min(warm_seconds), 3),
+        "warm_seconds": round(warm_seconds, 3),
         "plain_tokens": tokens[0],
         "empty_tokens": tokens[1],
         "speedup_empty": round(plain_seconds / empty_seconds, 1),
-        "speedup_warm": round(plain_seconds / min(warm_seconds), 1),
+        "speedup_warm": round(plain_seconds / warm_seconds, 1),
         "token_ratio": round(tokens[1] / tokens[0], 3),
     }
 
@@ -100,24 +92,6 @@ def empty_states(d: int):
     return Zeros()
 
 
-def main() -> int:
-    from trinity_core.paths import cache_dir
-
-    shared = cache_dir()
-    with tempfile.TemporaryDirectory() as folder:
-        # An empty cache of hidden states of the benchmark's own; the dequantised weights are shared.
-        (Path(folder) / "models").symlink_to(shared / "models")
-        os.environ["TRINITY_CACHE"] = folder
-        figures = measure()
-    missed = [name for name, aim in AIMS.items() if figures[name] < aim]
-    missed += [name for name, limit in MOST.items() if figures[name] > limit]
-    for name, value in figures.items():
-        aim = f"  (aim {AIMS[name]:g})" if name in AIMS else f"  (at most {MOST[name]:g})" if name in MOST else ""
-        print(f"{name:>15}  {value:>10,}{aim}")
-    print(json.dumps({**figures, "aims": AIMS, "at_most": MOST, "missed": missed}))
-    return 1 if missed else 0
-
-
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    sys.exit(main())
+    with own_cache():
+        sys.exit(report(measure(), AIMS, MOST))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-WORDS = [f"w{i}" for i in range(40)]
+WORDS = [f"w{i}" for i in range(60)]
 SPECIAL = ["<unk>", "<pad>", "<s>", "<e>", "<think>", "</think>"]
 TEMPLATE = (
     "{% for m in messages %}<s> {{ m['role'] }} {{ m['content'] }} <e> {% endfor %}"
-    "{% if add_generation_prompt %}<s> assistant <think> </think> {% endif %}"
+    "{% if add_generation_prompt %}<s> assistant {% if not enable_thinking %}<think> </think> {% endif %}{% endif %}"
 )
 ROLES = [role + mark for role in ("user", "assistant", "worker", "thinker", "verifier") for mark in ("", ":")]
 

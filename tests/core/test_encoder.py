@@ -13,45 +13,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_models import WORDS, make_model
 
 from trinity_core.encoder import POSITIONS, StateCache, as_messages, load_encoder, token_index
 from trinity_core.encoder_prefix import padded_batches
 from trinity_core.paths import ROOT
 from trinity_core.slm import find_model, packaged_gguf
 
-WORDS = [f"w{i}" for i in range(60)]
-TEMPLATE = (
-    "{% for m in messages %}<s>{{ m['role'] }} {{ m['content'] }} <e>{% endfor %}"
-    "{% if add_generation_prompt %}<s>assistant {% if not enable_thinking %}<think> </think> {% endif %}{% endif %}"
-)
 SHORT, LONG = "w1 w2 w3", " ".join(WORDS[:40])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tiny_folder(tmp_path_factory) -> Path:
-    """A random two-block Qwen3 with a word tokenizer and a template that has a thinking switch, as a local folder."""
-    import torch
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import WhitespaceSplit
-    from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen3Config
+    """A random two-block Qwen3 whose template has a thinking switch."""
+    return Path(make_model(tmp_path_factory.mktemp("tiny") / "model", "qwen3", layers=2))
 
-    special = ["<unk>", "<pad>", "<s>", "<e>", "<think>", "</think>"]
-    vocabulary = {word: i for i, word in enumerate([*special, "user:", "assistant:", "user", "assistant", *WORDS])}
-    plain = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
-    plain.pre_tokenizer = WhitespaceSplit()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="<unk>", pad_token="<pad>")
-    tokenizer.add_special_tokens({"additional_special_tokens": special[2:]})
-    tokenizer.chat_template = TEMPLATE
-    config = Qwen3Config(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, head_dim=8, max_position_embeddings=128,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("tiny") / "model"
-    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+
+@pytest.fixture(scope="module")
+def real():
+    """The packaged model as transformers itself loads it, and its tokenizer."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = find_model("smollm2-135m").folder
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    return model, AutoTokenizer.from_pretrained(folder)
 
 
 @pytest.fixture
@@ -61,32 +47,20 @@ def own_cache(tmp_path, monkeypatch) -> Path:
     return tmp_path / "cache"
 
 
-def plain_states(folder: Path, text: str) -> list[np.ndarray]:
-    """Every layer's hidden states (T, d) of one formatted text alone, by transformers' own documented calls."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    with torch.no_grad():
-        output = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
-    return [layer[0].numpy() for layer in output.hidden_states]
-
-
 @pytest.mark.parametrize("input_format", ["raw", "chat"])
-def test_real_slm_agrees_with_plain_transformers(input_format):
+def test_real_slm_agrees_with_plain_transformers(input_format, real):
+    import torch
+
     encoder = load_encoder(input_format=input_format, cache=False)
-    texts = [
-        "What is 7 times 8?",
-        "Name the longest river of the world that ends in the Mediterranean Sea, please.",
-        "Hi",
-    ]
+    texts = ["Hi", "Name the longest river of the world that ends in the Mediterranean Sea, please."]
     grid = encoder.encode_grid(texts, "all", POSITIONS)
-    assert grid.shape == (3, encoder.n_layers + 1, 3, encoder.d) and grid.dtype == np.float32
-    folder = find_model("smollm2-135m").folder
+    assert grid.shape == (2, encoder.n_layers + 1, 3, encoder.d) and grid.dtype == np.float32
+    model, tokenizer = real
     for text, got in zip(texts, grid, strict=True):
-        for layer, states in enumerate(plain_states(folder, encoder.format(text))):
-            expected = np.stack([states[-2], states[-1], states.mean(0)])
+        with torch.no_grad():
+            output = model(**tokenizer(encoder.format(text), return_tensors="pt"), output_hidden_states=True)
+        for layer, states in enumerate(output.hidden_states):
+            expected = np.stack([states[0, -2], states[0, -1], states[0].mean(0)])
             # Inner layers hold entries in the thousands: the tolerance is relative to the vector's size.
             assert np.abs(got[layer] - expected).max() <= 1e-5 * max(1, np.abs(expected).max()), (text, layer)
 
@@ -220,7 +194,7 @@ def test_cache_folder_out_of_reach_is_named_with_the_remedy(tiny_folder, own_cac
     (own_cache / "hidden_states").write_text("a file where the folder should be")
     with pytest.raises(OSError, match="hidden_states.*TRINITY_CACHE.*cache=False"):
         load_encoder(str(tiny_folder))
-    assert load_encoder(str(tiny_folder), cache=False).encode([SHORT]).shape == (1, 32)
+    assert load_encoder(str(tiny_folder), cache=False).encode([SHORT]).shape == (1, 48)
 
 
 def test_cache_row_of_wrong_length_or_not_finite_is_encoded_again(own_cache):
@@ -321,22 +295,18 @@ def test_hub_model_out_of_reach_is_one_clear_error(tmp_path):
     assert "smollm2-135m" in last
 
 
-def test_dequantised_weights_give_bit_identical_logits():
+def test_dequantised_weights_give_bit_identical_logits(real):
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     gguf, _ = packaged_gguf("smollm2-135m")
-    source = find_model("smollm2-135m")
-    original = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32).eval()
-    cached = AutoModelForCausalLM.from_pretrained(source.folder, dtype=torch.float32).eval()
-    text = "user: Which planet has the most moons?\n"
-    ids = [
-        AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)(text, return_tensors="pt"),
-        AutoTokenizer.from_pretrained(source.folder)(text, return_tensors="pt"),
-    ]
+    where = {"pretrained_model_name_or_path": gguf.parent, "gguf_file": gguf.name}
+    original = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32).eval()
+    text, (model, tokenizer) = "user: Which planet has the most moons?\n", real
+    ids = [kind(text, return_tensors="pt") for kind in (AutoTokenizer.from_pretrained(**where), tokenizer)]
     assert torch.equal(ids[0]["input_ids"], ids[1]["input_ids"])
     with torch.no_grad():
-        assert torch.equal(original(**ids[0]).logits, cached(**ids[1]).logits)
+        assert torch.equal(original(**ids[0]).logits, model(**ids[1]).logits)
 
 
 def test_interrupted_dequantising_leaves_nothing_that_looks_whole(own_cache):

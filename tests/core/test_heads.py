@@ -23,10 +23,6 @@ SHAPES = hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4).map(la
 LOGITS = hnp.arrays(np.float64, SHAPES, elements=st.floats(-50, 50))
 
 
-def test_the_released_role_order():
-    assert ROLES == ("worker", "thinker", "verifier")
-
-
 # --- probabilities ----------------------------------------------------------------------------------------------------
 
 
@@ -163,27 +159,17 @@ def test_a_whole_population_decides_at_once():
     assert decide(logits, 7, uniforms=np.zeros((3, 4, 2))).agents.tolist() == [[0] * 4] * 3
 
 
-@pytest.mark.parametrize("mode", ["greedy", "", None])
-def test_an_unknown_mode_is_named(mode):
-    with pytest.raises(ValueError, match=f"unknown decision mode {mode!r}; choose one of sample, argmax"):
-        decide(np.zeros(10), 7, mode=mode)
-
-
-def test_missing_uniforms_are_named_with_their_shape():
-    with pytest.raises(ValueError, match=r"needs uniforms .* of shape \(4, 2\), not none"):
-        decide(np.zeros((4, 10)), 7)
-
-
-@pytest.mark.parametrize("shape", [(2,), (4,), (4, 3), (1, 2)])
-def test_uniforms_of_another_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=re.escape(f"of shape (4, 2), not shape {shape}")):
-        decide(np.zeros((4, 10)), 7, uniforms=np.zeros(shape))
-
-
-@pytest.mark.parametrize("bad", [1.0, -1e-9, 2.0, np.nan])
-def test_a_uniform_outside_the_unit_interval_is_named(bad):
-    with pytest.raises(ValueError, match=rf"uniform {bad} is outside"):
-        decide(np.zeros((1, 10)), 7, uniforms=[[0.5, bad]])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"mode": mode}, f"unknown decision mode {mode!r}; choose one of sample, argmax") for mode in ("greedy", "", None)]
+    + [({}, "needs uniforms (agent, role) of shape (4, 2), not none")]
+    + [({"uniforms": np.zeros(s)}, f"of shape (4, 2), not shape {s}") for s in ((2,), (4,), (4, 3), (1, 2))]
+    + [({"uniforms": np.full((4, 2), x)}, f"uniform {x} is outside") for x in (1.0, -1e-9, 2.0, np.nan)],
+    ids=str,
+)
+def test_what_cannot_be_decided_is_named(settings, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        decide(np.zeros((4, 10)), 7, **settings)
 
 
 # --- the five architectures of A.4 ------------------------------------------------------------------------------------
@@ -274,9 +260,10 @@ def assert_close(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_the_names_are_those_of_table_3():
+def test_the_names_are_those_of_table_3_and_the_roles_in_the_released_order():
     from suite.published import published
 
+    assert ROLES == ("worker", "thinker", "verifier")
     assert tuple(published("table3_heads")["head"]) == tuple(HEADS)
 
 
@@ -286,12 +273,9 @@ def test_printed_parameter_counts(name):
     assert (head.name, head.size) == (name, PRINTED[name])
 
 
-def test_the_low_rank_heads_two_ranks():
+def test_parameter_counts_of_other_sizes():
     assert make_head("low-rank", 7, 1024, rank=20) == make_head("low-rank", 7, 1024)
     assert make_head("low-rank", 7, 1024, rank=14).size == 14_476
-
-
-def test_parameter_counts_at_the_small_encoder():
     sizes = {name: make_head(name, 7, 576).size for name in HEADS}
     assert list(sizes.values()) == [5_760, 20 * 586, 5_760 + 576 + 2, 2_880, 576]
 
@@ -309,10 +293,10 @@ def test_block_diagonal_10_alone_decides_by_argmax():
     assert [name for name in HEADS if make_head(name, 7, 20).argmax] == ["block-diagonal-10"]
 
 
-@every_head
+@pytest.mark.parametrize(("name", "settings"), [(name, {}) for name in HEADS] + [("low-rank", {"rank": 14})])
 @pytest.mark.parametrize(("n_agents", "d"), SIZES)
-def test_a_head_equals_its_reference(name, n_agents, d):
-    head = make_head(name, n_agents, d)
+def test_a_head_equals_its_reference(name, settings, n_agents, d):
+    head = make_head(name, n_agents, d, **settings)
     theta, states = drawn(head), states_for(head, 6)
     logits = head.logits(theta, states)
     assert logits.shape == (6, n_agents + 3) and logits.dtype == np.float64
@@ -326,11 +310,6 @@ def test_the_soft_gate_equals_its_reference(n_agents, d):
     logits = head.logits(theta, states, gumbel=gumbel)
     assert_close(logits, reference(head, theta, gumbel)(states))
     assert np.abs(logits - head.logits(theta, states)).max() > 0.1  # and the two gates differ
-
-
-def test_rank_14_equals_its_reference():
-    head = make_head("low-rank", 7, 576, rank=14)
-    assert_close(head.logits(drawn(head), states_for(head, 6)), reference(head, drawn(head))(states_for(head, 6)))
 
 
 @every_head
@@ -408,29 +387,9 @@ def test_tau_stays_between_1_and_20(raw, tau):
     assert_close(np.diff(np.log(gate)), np.full(3, 1 / tau))
 
 
-@pytest.mark.parametrize("name", ["block-diagonal-2", "block-diagonal-10"])
-@pytest.mark.parametrize(("n_agents", "d"), SIZES)
-def test_a_block_head_is_linear_with_zeros_off_the_blocks(name, n_agents, d):
-    head = make_head(name, n_agents, d)
-    theta, states = drawn(head), states_for(head, 5)
-    dense, row, column = np.zeros((n_agents + 3, d)), 0, 0
-    for block in head.split(theta).values():
-        rows, columns = block.shape
-        dense[row : row + rows, column : column + columns] = block
-        row, column = row + rows, column + columns
-    assert (row, column) == dense.shape  # every logit and every dimension lies in one block
-    assert_close(head.logits(theta, states), states @ dense.T)
-
-
-def test_low_rank_is_its_matrix_formula():
+def test_large_hidden_values_overflow_no_exponential():
     head = make_head("low-rank", 7, 96)
-    theta, states = drawn(head), states_for(head, 5)
-    u, v = theta[: 20 * 96].reshape(20, 96), theta[20 * 96 :].reshape(10, 20)
-    hidden = states @ u.T
-    assert (hidden > 0).any() and (hidden < 0).any()
-    hidden[hidden < 0] = 0.1 * (np.exp(hidden[hidden < 0]) - 1)
-    assert_close(head.logits(theta, states), 3 * hidden @ v.T)
-    assert np.isfinite(head.logits(theta * 1e6, states)).all()  # large hidden values overflow no exponential
+    assert np.isfinite(head.logits(drawn(head) * 1e6, states_for(head, 5))).all()
 
 
 # --- flat, populations, starts ----------------------------------------------------------------------------------------
@@ -444,13 +403,6 @@ def test_flat_to_arrays_and_back(name, seed, sizes, leading):
     arrays = head.split(theta)
     assert {part: array.shape for part, array in arrays.items()} == {p: leading + s for p, s in head.shapes.items()}
     assert np.array_equal(joined(arrays, head), theta)
-
-
-@every_head
-def test_flat_is_the_arrays_one_after_the_other_row_major(name):
-    head = make_head(name, 7, 40)
-    in_order = np.concatenate([array.ravel() for array in head.split(np.arange(head.size)).values()])
-    assert np.array_equal(in_order, np.arange(head.size))
 
 
 @every_head
@@ -509,13 +461,6 @@ def test_a_head_changes_nothing_in_place_and_takes_float32(name):
     assert np.array_equal(logits, head.logits(theta, states.astype(np.float64)))
 
 
-@every_head
-def test_a_heads_logits_can_be_decided_upon(name):
-    head = make_head(name, 3, 40)
-    logits = head.logits(drawn(head, 4), states_for(head, 5))
-    assert decide(logits, head.n_agents, mode="argmax").agents.shape == (4, 5)
-
-
 def test_making_a_head_imports_nothing_heavy():
     import subprocess
     import sys
@@ -563,36 +508,20 @@ def test_more_blocks_than_dimensions_are_refused(name, d, blocks):
 
 
 @every_head
-def test_theta_of_another_size_names_both(name):
+def test_theta_and_states_that_do_not_fit_are_named(name):
     head = make_head(name, 7, 40)
-    for theta, found in ((np.zeros(head.size + 9_216), head.size + 9_216), (1.0, "a single number")):
-        with pytest.raises(ValueError, match=rf"theta has {found} parameters; the {name} head .* needs {head.size};"):
-            head.logits(theta, np.zeros((1, 40)))
-
-
-@every_head
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_theta_that_is_not_finite_is_refused(name, bad):
-    head = make_head(name, 7, 40)
-    theta = np.zeros((2, head.size))
-    theta[1, -1] = bad
-    with pytest.raises(ValueError, match="not finite"):
-        head.logits(theta, np.zeros((1, 40)))
-
-
-@every_head
-@pytest.mark.parametrize("shape", [(40,), (3, 39), (), (2, 1, 576)])
-def test_states_of_another_shape_are_refused(name, shape):
-    head = make_head(name, 7, 40)
-    with pytest.raises(ValueError, match=re.escape(f"states have shape {shape}") + ".*d = 40"):
-        head.logits(np.zeros(head.size), np.zeros(shape))
-
-
-@every_head
-def test_a_population_of_another_size_than_the_states_is_refused(name):
-    head = make_head(name, 7, 40)
-    with pytest.raises(ValueError, match=re.escape(f"(3, {head.size}) does not fit states of shape (2, 4, 40)")):
-        head.logits(np.zeros((3, head.size)), np.zeros((2, 4, 40)))
+    theta, state, size = np.zeros(head.size), np.zeros((1, 40)), head.size
+    cases = [
+        (np.zeros(size + 9_216), state, rf"theta has {size + 9_216} parameters; the {name} head .* needs {size};"),
+        (1.0, state, rf"theta has a single number parameters; the {name} head .* needs {size};"),
+        (np.zeros((3, size)), np.zeros((2, 4, 40)), rf"\(3, {size}\) does not fit states of shape \(2, 4, 40\)"),
+    ]
+    cases += [(np.append(theta[1:], bad), state, "not finite") for bad in (np.nan, np.inf)]
+    shapes = ((40,), (3, 39), (), (2, 1, 576))
+    cases += [(theta, np.zeros(shape), re.escape(f"states have shape {shape}") + ".*d = 40") for shape in shapes]
+    for given_theta, states, said in cases:
+        with pytest.raises(ValueError, match=said):
+            head.logits(given_theta, states)
 
 
 def test_noise_of_another_shape_is_refused():
