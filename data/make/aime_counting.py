@@ -12,10 +12,7 @@ from templates import Drawn, Item, by_name, in_turn, worded
 LARGEST = 999
 
 
-@worded(
-    "How many whole numbers from 0 to {} have decimal digits that add up to {}?",
-    "A lock shows a number between 0 and {}. How many of these numbers have digit sum {}?",
-)
+@worded
 def digit_sum_count(rng: Random) -> Drawn:
     top, total = rng.choice((999, 1999, 2999, 4999, 9999)), rng.randint(6, 22)
     count = _digit_sums(top, total)
@@ -29,11 +26,7 @@ def _digit_sums(top: int, total: int) -> int:
     return sum(sum(map(int, str(n))) == total for n in range(top + 1))
 
 
-@worded(
-    "How many non-empty subsets of {{1, 2, ..., {}}} have a sum divisible by {}?",
-    "Weights of 1, 2, ..., {} grams stand on a shelf, one of each. In how many ways can at least one be taken "
-    "so that the total in grams is a multiple of {}?",
-)
+@worded
 def subsets_by_sum(rng: Random) -> Drawn:
     size, modulus = rng.randint(7, 11), rng.randint(3, 6)
     ways = [1] + [0] * (modulus - 1)
@@ -42,12 +35,7 @@ def subsets_by_sum(rng: Random) -> Drawn:
     return ways[0] - 1, size, modulus
 
 
-@worded(
-    "How many subsets of {{1, 2, ..., {}}}, the empty set included, contain no two members that differ by less "
-    "than {}?",
-    "Lamps 1 to {} stand in a row. Any two lamps that are lit must have numbers at least {} apart. How many "
-    "patterns of lit lamps are possible, all dark included?",
-)
+@worded
 def spaced_subsets(rng: Random) -> Drawn:
     size, gap = rng.randint(9, 15), rng.randint(2, 4)
     ways = [1] * (size + 1)  # ways[n]: subsets of {1..n}, the empty one included
@@ -58,10 +46,7 @@ def spaced_subsets(rng: Random) -> Drawn:
     return ways[size], size, gap
 
 
-@worded(
-    "How many words of {} letters, each an A or a B, never have {} letters B in a row?",
-    "A coin is tossed {} times. In how many of the possible outcomes do heads never come {} times in a row?",
-)
+@worded
 def binary_words(rng: Random) -> Drawn:
     length, run = rng.randint(7, 11), rng.choice((3, 4))
     ways = [2**n for n in range(run)]
@@ -72,13 +57,7 @@ def binary_words(rng: Random) -> Drawn:
     return ways[length], length, run
 
 
-@worded(
-    "The {} corners of a regular polygon, numbered in order, are painted with {} colours, and corners joined "
-    "by a side differ in colour. How many paintings are there? (Not all colours need be used; turned "
-    "paintings count separately.)",
-    "A round table has {} numbered seats. Each seat gets one of {} cushions' colours so that neighbours never "
-    "match. In how many ways can this be done if a colour may be left out?",
-)
+@worded
 def ring_colourings(rng: Random) -> Drawn:
     beads, colours = rng.choice([(n, k) for n in range(4, 10) for k in range(3, 7) if _ring(n, k) <= LARGEST])
     return _ring(beads, colours), beads, colours
@@ -88,11 +67,7 @@ def _ring(n: int, k: int) -> int:
     return (k - 1) ** n + (-1) ** n * (k - 1)
 
 
-@worded(
-    "How many permutations of 1, 2, ..., {} leave exactly {} of the numbers in their own place?",
-    "{} people put one hat each into a box and every person draws one. In how many ways do exactly {} of them "
-    "get their own hat back?",
-)
+@worded
 def fixed_points(rng: Random) -> Drawn:
     size, fixed = rng.choice([(n, k) for n in range(5, 9) for k in range(1, n - 1) if 20 <= _fixing(n, k) <= LARGEST])
     return _fixing(size, fixed), size, fixed
@@ -103,10 +78,7 @@ def _fixing(n: int, k: int) -> int:
     return math.comb(n, k) * sum((-1) ** i * (math.factorial(rest) // math.factorial(i)) for i in range(rest + 1))
 
 
-@worded(
-    "With how many zeros does {}! end when it is written in base {}?",
-    "Let N = {}!. What is the largest k for which {}^k divides N?",
-)
+@worded
 def factorial_zeros(rng: Random) -> Drawn:
     top, base = rng.randint(60, 600), rng.choice((6, 12, 18, 20, 24, 45, 50, 72))
     zeros = min(_exponent(top, p) // e for p, e in _factors(base).items())
@@ -125,10 +97,7 @@ def _exponent(top: int, p: int) -> int:
     return sum(top // p**i for i in range(1, 12))
 
 
-@worded(
-    "What is the remainder when {}^({}^{}) is divided by 1000?",
-    "Find the number that the last three decimal digits of {}^({}^{}) form.",
-)
+@worded
 def power_tower(rng: Random) -> Drawn:
     answer = 0
     while answer < 100:  # "the last three digits" shall not begin with a zero
@@ -137,10 +106,7 @@ def power_tower(rng: Random) -> Drawn:
     return answer, a, b, c
 
 
-@worded(
-    "How many ordered pairs (x, y) of positive integers satisfy 1/x + 1/y = 1/{}?",
-    "For how many pairs of positive integers x < y is xy = {}(x + y)?",
-)
+@worded
 def reciprocal_pairs(rng: Random) -> Drawn:
     n = rng.choice([n for n in range(12, 400) if 9 <= _divisors(n * n) <= LARGEST and _divisors(n) >= 6])
     ordered = _divisors(n * n)
@@ -151,12 +117,7 @@ def _divisors(n: int) -> int:
     return sum(1 + (d * d != n) for d in range(1, math.isqrt(n) + 1) if n % d == 0)
 
 
-@worded(
-    "A shuffled pack has {} cards, {} of them marked. Cards are turned over one by one until the first marked "
-    "card shows. The expected number of cards turned, that card included, is p/q in lowest terms. Find p + q.",
-    "Of {} bulbs {} are faulty. They are tested in random order up to and including the first faulty one. The "
-    "mean number of tests is p/q in lowest terms. What is p + q?",
-)
+@worded
 def first_special_card(rng: Random) -> Drawn:
     cards, special = rng.randint(12, 60), rng.randint(2, 9)
     expected = Fraction(cards + 1, special + 1)
@@ -166,12 +127,7 @@ def first_special_card(rng: Random) -> Drawn:
     return expected.numerator + expected.denominator, cards, special
 
 
-@worded(
-    "A fair die with faces 1 to {} is rolled {} times. The probability that each result is greater than the "
-    "one before is p/q in lowest terms. Find p + q.",
-    "From balls numbered 1 to {} one is drawn and put back, {} times in all. With probability p/q, in lowest "
-    "terms, the numbers drawn grow strictly. What is p + q?",
-)
+@worded
 def distinct_draws(rng: Random) -> Drawn:
     faces, rolls = rng.choice([(f, r) for f in range(4, 13) for r in (3, 4) if _increasing(f, r) is not None])
     return _increasing(faces, rolls), faces, rolls

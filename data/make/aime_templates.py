@@ -65,10 +65,7 @@ def _parts(value: Fraction) -> int | None:
     return None if value.denominator == 1 else value.numerator + value.denominator
 
 
-@worded(
-    "How many complex numbers z with |z| = 1 make z^{} + z^{} a real number?",
-    "Count the real numbers t with 0 <= t < 2*pi for which sin({}t) + sin({}t) = 0.",
-)
+@worded
 def unit_circle(rng: Random) -> Drawn:
     a = rng.randint(5, 40)
     b = rng.randint(2, a - 1)
@@ -76,21 +73,14 @@ def unit_circle(rng: Random) -> Drawn:
     return len(turns), a, b
 
 
-@worded(
-    "What is the product of all positive real solutions x of x^(log_{0} x) = {0}^{2} * x^{1}?",
-    "Two positive numbers x satisfy (log_{0} x)^2 = {1} log_{0} x + {2}. What is their product?",
-)
+@worded
 def log_equation(rng: Random) -> Drawn:
     base, power, constant = rng.choice([(b, m, c) for b in range(2, 10) for m in (2, 3, 4, 5) for c in (1, 3, 5, 7, 10)
                                         if b**m <= LARGEST])  # fmt: skip
     return base**power, base, power, constant
 
 
-@worded(
-    "The sum of 1/(k(k + {1})) over k = 1, 2, ..., {0} equals p/q in lowest terms. Find p + q.",
-    "Add the fractions 1/(1*{2}), 1/(2*{3}), 1/(3*{4}) and so on, the last one being 1/({0}*{5}). In lowest "
-    "terms the result is p/q. What is p + q?",
-)
+@worded
 def telescope(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int | None]:
         top, step = rng.randint(4, 60), rng.randint(2, 3)
@@ -100,24 +90,14 @@ def telescope(rng: Random) -> Drawn:
     return answer, top, step, 1 + step, 2 + step, 3 + step, top + step
 
 
-@worded(
-    "A rectangular box has a space diagonal of length sqrt({}) and total surface area {}. What is the sum of "
-    "the lengths of its twelve edges?",
-    "The squares of the three edge lengths of a cuboid add up to {}, and its six faces have total area {}. How "
-    "much wire is needed for a frame of all its edges?",
-)
+@worded
 def box_edges(rng: Random) -> Drawn:
     sides = [rng.randint(2, 40) for _ in range(3)]
     diagonal, surface = sum(s * s for s in sides), 2 * (sides[0] * (sides[1] + sides[2]) + sides[1] * sides[2])
     return 4 * sum(sides), diagonal, surface
 
 
-@worded(
-    "Circles of radius {} and {} touch each other from outside. A common outer tangent touches them at P and "
-    "Q. What is the area of the quadrilateral formed by P, Q and the two centres?",
-    "Two coins of radius {} and {} lie flat, touching each other and both touching a ruler's straight edge. "
-    "Find the area of the quadrilateral whose corners are the centres and the two points on the edge.",
-)
+@worded
 def tangent_circles(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int | None]:
         a, b = sorted(rng.sample(range(1, 81), 2))
@@ -128,12 +108,7 @@ def tangent_circles(rng: Random) -> Drawn:
     return answer, a, b
 
 
-@worded(
-    "Two perpendicular chords of a circle cross. The crossing point cuts the first into pieces of length {} "
-    "and {} and one piece of the second has length {}. Find the square of the circle's diameter.",
-    "In a circle, chords AB and CD meet at a right angle in P, with AP = {}, PB = {} and CP = {}. If the "
-    "radius is R, what is 4R^2?",
-)
+@worded
 def crossing_chords(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int, int, int | None]:
         a, b, c = (rng.randint(1, 20) for _ in range(3))
@@ -167,12 +142,7 @@ def triangle_radii(rng: Random, number: int) -> Item:
     return Item(ask.format(*sides), str(answer), 3)
 
 
-@worded(
-    "In triangle ABC, BC = {}, CA = {} and AB = {}. The bisector of angle A meets BC in D. AD^2 = p/q in "
-    "lowest terms. Find p + q.",
-    "Triangle ABC has sides BC = {}, CA = {}, AB = {}, and D on BC divides it in the ratio BD : DC = AB : AC. "
-    "The square of AD is p/q in lowest terms. What is p + q?",
-)
+@worded
 def bisector(rng: Random) -> Drawn:
     def draw() -> tuple[int, int, int, int | None]:
         a, b, c = (rng.randint(4, 24) for _ in range(3))

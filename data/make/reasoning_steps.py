@@ -10,13 +10,7 @@ from templates import Drawn, Item, by_name, worded
 from suite.questions.wordlists import COMPASS, DAYS, NAMES, ORDINALS, WORDS
 
 
-@worded(
-    "Today is {0}. Which day of the week will it be in {1} days?",
-    "Day {2} of a month is a {0}. On which weekday does day {3} of that month fall?",
-    "It was {0} exactly {1} days ago. What weekday is it today?",
-    "If the day after tomorrow is a {0}, what day was it {1} days before today?",
-    difficulty=(1, 1, 1, 2),
-)
+@worded
 def calendar(rng: Random) -> Drawn:
     day, shift = rng.randrange(7), rng.randint(10, 90)
     date, later = rng.randint(1, 9), rng.randint(16, 31)
@@ -24,13 +18,7 @@ def calendar(rng: Random) -> Drawn:
     return answers, DAYS[day], shift, date, later
 
 
-@worded(
-    "Write the word {0} backwards. What is its {1} letter then?",
-    "Cross out every a, e, i, o and u in {0}. Which letters remain, in order?",
-    "In a code each letter becomes the next one of the alphabet (z becomes a). Which word is written {2}?",
-    "How many different letters occur in both {0} and {3}?",
-    difficulty=(1, 1, 2, 2),
-)
+@worded
 def letters(rng: Random) -> Drawn:
     word, place = rng.choice(WORDS), rng.randint(1, 3)
     second = rng.choice([other for other in WORDS if other != word])
@@ -39,12 +27,7 @@ def letters(rng: Random) -> Drawn:
     return (word[::-1][place], without, word, len(set(word) & set(second))), word, ORDINALS[place], coded, second
 
 
-@worded(
-    "Sort these words alphabetically: {}. Which one comes {}?",
-    "If {} stood in a dictionary, which of them would come {}?",
-    "The books {} are shelved from A to Z. Which book stands {}?",
-    difficulty=1,
-)
+@worded
 def alphabetical(rng: Random) -> Drawn:
     chosen = rng.sample(WORDS, 5)
     place = rng.randint(1, 3)
@@ -100,24 +83,14 @@ def number_pattern(rng: Random, number: int) -> Item:
     return Item(f"{hint}: {', '.join(map(str, terms[:-1]))}. What comes next?", str(terms[-1]), 2)
 
 
-@worded(
-    "Of {0} pupils, {1} play chess, {2} play go and {3} play neither. How many play both?",
-    "A club has {0} members: {1} speak French, {2} speak Spanish, {4} speak both languages. How many speak neither?",
-    "Among {0} houses, {1} have a garden, {2} have a garage and {4} have both. How many have exactly one of the two?",
-    difficulty=2,
-)
+@worded
 def set_overlap(rng: Random) -> Drawn:
     both, only_a, only_b, neither = (rng.randint(2, 15) for _ in range(4))
     total = both + only_a + only_b + neither
     return (both, neither, only_a + only_b), total, both + only_a, both + only_b, neither, both
 
 
-@worded(
-    "It is {0}. A film of {1} minutes begins in {2} minutes. At what time does it end?",
-    "A clock runs fast by {3} minutes every hour. It was set right at {4}. What does it show when it is really {5}?",
-    "{6} got up at {7} after {8} minutes of sleep. When did {6} fall asleep, on a 24-hour clock?",
-    difficulty=(1, 2, 2),
-)
+@worded
 def clock(rng: Random) -> Drawn:
     start, wait, length = 5 * rng.randint(96, 240), 5 * rng.randint(2, 15), 5 * rng.randint(10, 35)
     gain, hour, hours = rng.randint(2, 9), rng.randint(6, 12), rng.randint(4, 9)

@@ -6,11 +6,15 @@ questions over both splits (a template whose answer is yes or no can balance by 
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
+
+import yaml
 
 from suite.questions.files import SPLITS
 from suite.questions.phrasings import deal, phrased
@@ -35,22 +39,24 @@ Template = Callable[[random.Random, int], Item]
 Drawn = tuple[Any, ...]  # the answer, then the values of a wording's braces
 
 
-def worded(
-    *wordings: str, difficulty: int | tuple[int, ...] = 3
-) -> Callable[[Callable[[random.Random], Drawn]], Template]:
-    """Makes a template of a function that draws the numbers. The wordings take turns; a tuple (of difficulties, or as
-    the answer) has an entry for each."""
+WORDINGS = yaml.safe_load(Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8"))
 
-    def make(draw: Callable[[random.Random], Drawn]) -> Template:
-        def template(rng: random.Random, number: int) -> Item:
-            answer, *values = draw(rng)
-            answer, level = (in_turn(number, x) if isinstance(x, tuple) else x for x in (answer, difficulty))
-            return Item(in_turn(number, wordings).format(*values), str(answer), level)
 
-        template.__name__ = draw.__name__
-        return template
+def worded(draw: Callable[[random.Random], Drawn]) -> Template:
+    """Makes a template of a function that draws the numbers for the wordings under its name; these take turns. An answer
+    that is a tuple has an entry for each."""
+    wordings = WORDINGS[draw.__name__]
 
-    return make
+    @functools.wraps(draw)
+    def template(rng: random.Random, number: int) -> Item:
+        answer, *values = draw(rng)
+        text, answer, difficulty = (
+            in_turn(number, one) if isinstance(one, tuple | list) else one
+            for one in (wordings["texts"], answer, wordings.get("difficulty", 3))
+        )
+        return Item(text.format(*values), str(answer), difficulty)
+
+    return template
 
 
 def numbers(bare: str) -> tuple[str, ...]:
