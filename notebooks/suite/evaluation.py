@@ -22,10 +22,9 @@ def play_all(world: Any, head: Any, thetas: Any, replicates: int = REPLICATES, *
 
     `settings` go to `world.play` (`mode`, `adapted_states`).
     """
-    thetas = np.asarray(thetas, np.float64)
-    questions, numbers = _cells(world, replicates)
-    shape = (len(thetas), len(questions))
-    return world.play(head, thetas, np.broadcast_to(questions, shape), np.broadcast_to(numbers, shape), **settings)
+    thetas, count = np.asarray(thetas, np.float64), len(world.questions)
+    cells = np.repeat(np.arange(count), replicates), FRESH + np.tile(np.arange(replicates), count)
+    return world.play(head, thetas, *(np.broadcast_to(one, (len(thetas), len(one))) for one in cells), **settings)
 
 
 def rewards_of(plays: Plays, world: Any) -> np.ndarray:
@@ -41,11 +40,8 @@ def alone(world: Any) -> dict[str, np.ndarray]:
 
 def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
     """The head with all weights 0, which draws agent and role evenly whatever it reads; so no text is encoded."""
-
-    def nothing(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        return np.zeros((len(nodes), world.d))
-
-    return play_all(world, head, np.zeros((1, head.size)), replicates, adapted_states=nothing)
+    nothing = {"adapted_states": lambda candidates, nodes: np.zeros((len(nodes), world.d))}
+    return play_all(world, head, np.zeros((1, head.size)), replicates, **nothing)
 
 
 def blind(
@@ -90,9 +86,3 @@ def calls_at(plays: Plays, budgets: Any) -> np.ndarray:
 
 def _entries(world: Any, nodes: np.ndarray) -> np.ndarray:
     return np.array([len(world.tree.transcripts[node].entries) for node in nodes.tolist()])
-
-
-def _cells(world: Any, replicates: int) -> tuple[np.ndarray, np.ndarray]:
-    """Questions and replicates, both (n_q R,), as `Task.rewards` has them."""
-    count = len(world.questions)
-    return np.repeat(np.arange(count), replicates), FRESH + np.tile(np.arange(replicates), count)

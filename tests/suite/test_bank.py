@@ -9,11 +9,20 @@ from made_states import MadeEncoder
 from suite.commands import main as trinity
 from suite.experiments import get_world
 from suite.worlds import bank as banks
-from suite.worlds.bank import TOLERANCE, BankError, StateBank, add, bank_folder, largest_gap
+from suite.worlds.bank import BankError, StateBank, add, bank_folder
 from trinity_core import paths
 from trinity_core.encoder import load_encoder
 
+TOLERANCE = 2e-3  # of the largest number of a state: float16 rounds by 5e-4, processors differ by far less
 TEXTS = [[{"role": "user", "content": f"question {n}"}] for n in range(5)]
+
+
+def largest_gap(encoder, texts) -> float:
+    """Between the bank's states and those computed now, over each state's largest number."""
+    bank = StateBank(encoder)
+    stored, fresh = bank.encode(texts).astype(float), encoder.encode(texts).astype(float)
+    assert not bank.missed
+    return (np.abs(stored - fresh).max(axis=1) / np.abs(fresh).max(axis=1)).max()
 
 
 @pytest.fixture
@@ -56,8 +65,6 @@ def test_another_encoder_has_another_bank(made):
     add(made)
     other = MadeEncoder(d=6, fingerprint="other" + "0" * 60)
     assert len(StateBank(other)) == 0 and len(StateBank(made)) == 5
-    with pytest.raises(ValueError, match="lacks 5"):
-        largest_gap(other, TEXTS)
 
 
 @pytest.mark.parametrize("fault", ["cut", "empty", "bytes", "d", "nan", "twice", "pickle"])

@@ -2,14 +2,11 @@
 
 Hidden states differ in their last bits between processors, and one flipped decision sends an evolution run down another
 path. So whatever is trained reads states rounded to float16 from files of the repository; only a text that they lack is
-encoded, rounded alike, and noted, so that the next `--add` can put it into the bank.
+encoded, rounded alike, and noted, so that the next `trinity bank --add` can put it into the bank.
 
-    python -m suite.worlds.bank --status | --fill | --add | --rebuild
-
-A bank belongs to one encoder (`Encoder.fingerprint`) and lies in a folder of that name: `NNN.npz` files of at most
-`SHARD` texts with `keys` (n, 16) uint8, the content keys, and `states` (n, d) float16. Files are only ever added, so a
-new version of the repository does not carry the old states again; `--rebuild` starts afresh.
-"""
+A bank belongs to one encoder and lies in a folder of its fingerprint: `NNN.npz` files of at most `SHARD` texts with
+`keys` (n, 16) uint8, the content keys, and `states` (n, d) float16. Files are only ever added, so that a new version of
+the repository does not carry the old states again."""
 
 from __future__ import annotations
 
@@ -18,18 +15,13 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trinity_core import paths
-from trinity_core.encoder import as_messages, content_key
-
-if TYPE_CHECKING:
-    from trinity_core.encoder import Encoder
+from trinity_core.encoder import Encoder, as_messages, content_key
 
 SHARD = 3500  # texts a file: 4 MB at d = 576
-TOLERANCE = 2e-3  # of the largest number of a state: float16 rounds by 5e-4 of a number, processors differ by far less
 Text = str | Sequence[Mapping[str, str]]
 
 
@@ -75,20 +67,16 @@ class StateBank:
         missing = [place for place, row in enumerate(have) if row is None]
         known = [place for place, row in enumerate(have) if row is not None]
         out[known] = self._states[[have[place] for place in known]]
-        self.found += len(known)
+        self.found, self.missed = self.found + len(known), self.missed + len(missing)
         if missing:
-            self.missed += len(missing)
             self._note([messages[place] for place in missing])
-            for place, state in self._in_order(missing, messages):
-                out[place] = state
-        return out
-
-    def _in_order(self, places: list[int], messages: list[list[dict[str, str]]]) -> Any:
-        """Encodes shorter transcripts first, so that longer ones find their beginning."""
-        for length in sorted({len(messages[place]) for place in places}):
-            batch = [place for place in places if len(messages[place]) == length]
+        for length in sorted({len(messages[place]) for place in missing}):  # longer ones find their beginning
+            batch = [place for place in missing if len(messages[place]) == length]
             states = self.encoder.encode([messages[place] for place in batch], reuse_prefix=True)
-            yield from zip(batch, _rounded(states), strict=True)
+            out[batch] = states.astype(np.float16)
+        if not np.isfinite(out).all():
+            raise BankError("a hidden state is too large for float16; this encoder cannot have a bank")
+        return out
 
     @property
     def notes(self) -> Path:
@@ -103,13 +91,6 @@ class StateBank:
                 file.write(lines)
         except OSError as error:  # a note helps the next --add alone: what is asked for needs none
             warnings.warn(f"texts that the bank lacks are not noted ({error}); --add will not know them", stacklevel=2)
-
-
-def _rounded(states: np.ndarray) -> np.ndarray:
-    rounded = states.astype(np.float16)
-    if not np.isfinite(rounded).all():
-        raise BankError("a hidden state is too large for float16; this encoder cannot have a bank")
-    return rounded
 
 
 def _read(path: Path, d: int) -> tuple[list[bytes], np.ndarray]:
@@ -149,16 +130,3 @@ def add(encoder: Encoder) -> int:
         paths.write_atomic(bank.folder / f"{number:03d}.npz", content.getvalue())
     bank.notes.unlink()
     return len(new)
-
-
-def largest_gap(encoder: Encoder, texts: Sequence[Text]) -> float:
-    """The largest difference between the bank's states of `texts` and states computed now, over each state's largest
-    number. ValueError where the bank lacks a text."""
-    bank = StateBank(encoder)
-    keys = [content_key(as_messages(text, number)) for number, text in enumerate(texts)]
-    lacking = [text for text, key in zip(texts, keys, strict=True) if key not in bank._row]
-    if lacking:
-        raise ValueError(f"the bank {bank.folder.name} lacks {len(lacking)} of these texts, first {lacking[0]!r}")
-    stored = bank.encode(texts).astype(np.float64)
-    fresh = encoder.encode(texts).astype(np.float64)
-    return float((np.abs(stored - fresh).max(axis=1) / np.abs(fresh).max(axis=1)).max())
