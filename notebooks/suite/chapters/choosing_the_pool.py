@@ -6,8 +6,7 @@ E (n, D): accuracy in [0, 1] of each agent (a row) on each data set. For a pool 
     Z   = mean over data sets of the max over its agents      the best agent for each         -> `reached`
     RER = (Z - S*) / (1 - S*)                                 share of S*'s errors that choosing removes
 
-Ties are broken by diversity, the mean over pairs of agents of their mean absolute difference in accuracy (A.6 says that
-diversity breaks ties, not how it is measured), then by order.
+Ties are broken by diversity, here the mean over pairs of agents of their mean absolute difference in accuracy.
 
 RER rises and falls as agents join, since S* moves too. But among the pools whose best agent is a given one, the
 *leader*, S* is fixed, and RER rises with Z, which is submodular. So every search by RER goes leader by leader, over the

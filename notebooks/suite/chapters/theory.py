@@ -1,20 +1,14 @@
 """kappa(mu, lambda): how well one step of an evolution strategy points uphill, and the bounds built on it.
 
-A step samples z_1 ... z_lambda ~ N(0, I_n), ranks them by fitness and moves along s = sum_j w_j z_(j:lambda), the mean
-of the mu best with the weights w (they sum to 1). Where fitness rises along the unit vector u,
-
-    alpha = E <u, s>,    beta = E |s|^2,    kappa = alpha^2 / beta,    kappa-bar = n kappa = Theta(1).
-
-On a linear fitness only <u, z_j> is ranked, so the moments follow from the order statistics Z_(1) > Z_(2) > ... of
-lambda standard normals:
+A step samples z_1 ... z_lambda ~ N(0, I_n), ranks them by fitness and moves along s = sum_j w_j z_(j:lambda). Where
+fitness rises along the unit vector u: alpha = E <u, s>, beta = E |s|^2, kappa = alpha^2 / beta, kappa-bar = n kappa.
+On a linear fitness only <u, z_j> is ranked, so with the order statistics Z_(1) > Z_(2) > ... of lambda normals
 
     alpha = sum_j w_j E Z_(j),    beta = E (sum_j w_j Z_(j))^2 + (n - 1) sum_j w_j^2,
 
-the last term from the n - 1 directions that selection does not see. So kappa-bar tends to alpha^2 / sum_j w_j^2 =
-alpha^2 mu_eff: constant in n, but it grows with lambda.
-
-Proposition 1 bounds the gain of T such steps over random search at the same budget (`gain_bound`); `theory_gain` runs
-both. Proposition 2 says that a step removes kappa of the squared distance to the optimum (`theory_contraction`).
+and kappa-bar tends to alpha^2 / sum_j w_j^2 = alpha^2 mu_eff: constant in n, but it grows with lambda. Proposition 1
+bounds the gain of T such steps over random search (`theory_gain` runs both); by Proposition 2 a step removes kappa of
+the squared distance to the optimum (`theory_contraction`).
 """
 
 from __future__ import annotations

@@ -6,13 +6,9 @@ sigma* = |Hx| alpha / beta, and it removes the share
 
     kappa |Hx|^2 / <x, H x>,   which is kappa = kappa-bar / n on H = I, of f and of |x|^2 alike,
 
-and between kappa times the smallest and kappa times the largest eigenvalue otherwise. `Quadratic.coupled(n, eps)` pairs
-the weights, one half with the other, by an off-diagonal entry eps: its eigenvalues are 1 - eps and 1 + eps, no diagonal
-scaling changes that, and eps is also what (B1), (B2) and (B3) of Definition 1 give for either half as a block.
-
-alpha and beta are those of a linear fitness. On a quadratic, candidates also differ by sigma^2 |z_j|^2 / 2, which
-selection cannot use: at sigma* it is small only where (alpha mu_eff)^2 is small against 2 n. So the best step is also
-searched for.
+and between kappa times the smallest and kappa times the largest eigenvalue otherwise. alpha and beta are those of a
+linear fitness: on a quadratic, candidates also differ by sigma^2 |z_j|^2 / 2, which is small only where (alpha mu_eff)^2
+is small against 2 n. So the best step is also searched for.
 """
 
 from __future__ import annotations
@@ -52,7 +48,8 @@ class Quadratic:
 
     @classmethod
     def coupled(cls, n: int, eps: float) -> Quadratic:
-        """Unit diagonal, entry `eps` between weight i and i + n/2: eigenvalues 1 - eps and 1 + eps, n/2 of each."""
+        """Unit diagonal, entry `eps` between weight i and i + n/2: eigenvalues 1 - eps and 1 + eps, whatever the scaling;
+        eps is what (B1), (B2) and (B3) of Definition 1 give for either half as a block."""
         if n % 2 or not 0 < eps < 1:
             raise ValueError(f"n = {n} and eps = {eps}: give an even n and 0 < eps < 1")
         return cls((1 - eps, 1 + eps), (n // 2, n // 2))

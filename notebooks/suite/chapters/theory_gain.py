@@ -4,17 +4,10 @@ J(theta) = 1/2 + <theta, g>, cut to [0, 1]; one atomic evaluation is right with 
 the share of its m evaluations that were right (`noise=False`: J itself). |g| is set through `signal`: how far J
 differs between candidates at the start, as a standard deviation.
 
-Two gains of a vector theta, since the bound's own is not spelt out where only its form is known:
-
-- alignment = n cos^2(theta, g): 1 for a blind direction, n for g itself. It is n times the share of the squared
-  distance to an optimum in direction g that a step along theta of the best length removes. By it, T steps of an
-  evolution strategy are worth T kappa-bar and the best of N random vectors 2 ln N: exactly the bound's
-  (kappa-bar/2) T / ln N. So this one is read as the proposition's.
-- J(theta) - 1/2 itself: on a linear J it grows with the length of theta without end, whatever the direction.
-
-`step_gains` is the model of the proposition (a fixed step size, no covariance), `pycma_gains` the real thing. From
-n = 300 on pycma adapts its step size by two-point adaptation: two of the lambda candidates then lie on the line of the
-last move.
+Two gains of a vector theta. The alignment n cos^2(theta, g) is 1 for a blind direction and n for g itself; by it T steps
+of an evolution strategy are worth T kappa-bar and the best of N random vectors 2 ln N, exactly the bound's
+(kappa-bar/2) T / ln N, so it is read as the proposition's. J(theta) - 1/2 itself grows with the length of theta.
+`step_gains` is the model of the proposition (a fixed step size, no covariance), `pycma_gains` the real thing.
 """
 
 from __future__ import annotations

@@ -8,13 +8,10 @@ With the advantage A_a = r_a - sum_b pi_b r_b and g_a = pi_a A_a, the logits' se
 
     d2J / dz_a dz_b = g_a [a = b] - g_a pi_b - pi_a g_b,    so    H = -mean_q C_q (x) h_q h_q^T,
 
-C_q that (L, L) matrix: each question adds a Kronecker product, and H is exact up to rounding. -J is not convex: H has
-negative diagonal entries where an agent is better than the policy. Definition 1 divides by the diagonal, so here it is
-taken as |H_ii|; the share of negative entries stands beside. A second view has no such trouble: the policy's Fisher
-matrix mean_q (diag(pi) - pi pi^T) (x) h_q h_q^T is positive semi-definite, and the curvature of KL between policies.
-
-The scaling S of Definition 1: (B1) and (B2) divide by diag(H_S), which undoes any S, so only (B3) depends on it. For S
-= I and for S = D^-1, the one a diagonal strategy would learn, `Separability` has both.
+C_q that (L, L) matrix. -J is not convex, and Definition 1 divides by the diagonal, so here it is taken as |H_ii|; the
+share of negative entries stands beside. The policy's Fisher matrix mean_q (diag(pi) - pi pi^T) (x) h_q h_q^T has no such
+trouble. Of Definition 1 only (B3) depends on the scaling S: `Separability` has it for S = I and for S = D^-1, the one
+that a diagonal strategy would learn.
 """
 
 from __future__ import annotations
