@@ -25,3 +25,11 @@ def results_elsewhere(tmp_path_factory):
     yield
     del os.environ["TRINITY_RESULTS"]
     os.environ.update({name: value for name, value in kept.items() if value is not None})
+
+
+@pytest.fixture(scope="module")
+def module_cache(tmp_path_factory):
+    """A cache of the module's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

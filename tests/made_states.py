@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from suite.pools import load_pool
+from suite.worlds.simulated import SimulatedWorld
 from trinity_core.encoder import as_messages, content_key
+from trinity_core.rollout import LoopSettings
 
 
 class MadeEncoder:
@@ -41,3 +44,9 @@ class RoundedEncoder(MadeEncoder):
     def encode(self, texts, *, reuse_prefix: bool = False) -> np.ndarray:
         """As `MadeEncoder.encode`."""
         return super().encode(texts).astype(np.float16).astype(np.float64)
+
+
+def made_world(questions, d: int = 24, known=None, transcript: str = "released") -> SimulatedWorld:
+    """The seven simulated agents on `questions`, read by a `MadeEncoder`; the pool knows `known` (None: the same)."""
+    pool, settings = load_pool("paper7", questions=known or questions), LoopSettings(transcript=transcript)
+    return SimulatedWorld(questions, pool, MadeEncoder(d, known or questions), settings)

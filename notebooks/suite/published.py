@@ -62,6 +62,11 @@ def published(name: str, folder: Path = PAPER) -> pd.DataFrame:
     return frame
 
 
+def by_family(name: str, key: str) -> pd.DataFrame:
+    """The published table `name`, a row a `key`, a column for each of our four families, as its benchmark is printed."""
+    return published(name).set_index(key)[list(BENCHMARKS.values())].set_axis(list(BENCHMARKS), axis=1)
+
+
 def source(name: str, folder: Path = PAPER) -> str:
     """The source line of the published table `name`: which table or figure, in which unit."""
     path = _path(name, folder)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_states import MadeEncoder
+from made_states import made_world
 
 from suite.chapters import what_it_learned as choices
 from suite.chapters import what_it_learned_figures as draw
-from suite.pools import load_pool
 from suite.published import published
 from suite.questions import FAMILIES, load_questions
 from suite.stats.separability import svm
 from suite.stats.turns import plays_turns
-from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import make_head
-from trinity_core.rollout import LoopSettings
 from trinity_core.training import Task
 from trinity_core.types import ROLES
 from trinity_core.world import STOPS
@@ -34,18 +31,9 @@ def families(questions):
     return [question.family for question in questions]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
-def task(questions):
-    pool = load_pool("paper7", questions=questions)
-    world = SimulatedWorld(questions, pool, MadeEncoder(D, questions), LoopSettings(transcript="released"))
-    return Task(world, make_head("linear", 7, D))
+def task(questions, module_cache):
+    return Task(made_world(questions, D), make_head("linear", 7, D))
 
 
 def planted(strength):
@@ -111,7 +99,8 @@ def test_ratio_interval():
     assert choices.ratio_interval(whole, whole) == (1, 1, 1)
 
 
-def test_evenness():
+def test_entropy_and_evenness():
+    assert choices.entropy(np.array([[0.5, 0.5, 0, 0], [1, 0, 0, 0], [0.25] * 4])).tolist() == [1, 0, 2]
     assert choices.evenness([5, 5, 5]) == pytest.approx(1) and choices.evenness([9, 0, 0]) == 0
     assert 0 < choices.evenness([8, 1, 1]) < 1
 

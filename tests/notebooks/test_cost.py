@@ -29,15 +29,8 @@ from trinity_core.types import Message, Rollout, Turn
 SPEED = np.array([90.0, 60, 120, 40, 40, 40, 40])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
-def world():
+def world(module_cache):
     questions = load_questions(per_family=3, split="test")
     return SimulatedWorld(questions, load_pool("paper7", questions=questions), MadeEncoder(), LoopSettings())
 

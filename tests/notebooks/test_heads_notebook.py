@@ -8,20 +8,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from made_states import MadeEncoder
+from made_states import made_world
 from matplotlib.text import Text
 
 from suite.chapters import heads as hc
 from suite.chapters import heads_figures as draw
 from suite.chapters.paper_numbers import sizes as audited
 from suite.experiments import Experiment
-from suite.pools import load_pool
 from suite.questions import load_questions
 from suite.results import style
 from suite.stats.scores import AVERAGE
-from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import make_head
-from trinity_core.rollout import LoopSettings
 from trinity_core.training import Task
 from trinity_core.training.learners import SepCmaEs
 
@@ -29,18 +26,9 @@ D = 40
 FAMILIES = ["math", "math", "knowledge", "knowledge", "reasoning", "reasoning", "code", "code"]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
-def world():
-    questions = load_questions(per_family=4, split="test")
-    pool = load_pool("paper7", questions=questions)
-    return SimulatedWorld(questions, pool, MadeEncoder(D, questions), LoopSettings(transcript="released"))
+def world(module_cache):
+    return made_world(load_questions(per_family=4, split="test"), D)
 
 
 @pytest.fixture
@@ -142,12 +130,6 @@ def test_the_printed_table_is_in_percent():
     assert linear["math"] == 88.0 and linear[AVERAGE] == pytest.approx((61.5 + 88 + 91.6 + 40.1) / 4)
 
 
-def test_neighbours_go_down_the_printed_averages():
-    pairs = hc.neighbours()
-    assert [a for a, _, _ in pairs] == ["linear", "low-rank", "block-diagonal-10", "sparse"]
-    assert [b for _, b, _ in pairs][-1] == "block-diagonal-2" and all(points > 0 for *_, points in pairs)
-
-
 # --- what they chose ---
 def test_playing_again_repeats_the_test_rewards(here, world):
     theta = by_family(0.3)
@@ -205,10 +187,6 @@ def test_one_sided_counts_seeds():
 def test_common_part_of_states():
     mean, own, share = hc.common_part(np.array([[3.0, 1.0], [3.0, -1.0]]))
     assert (mean, own, share) == (3, 1, 0.9)
-
-
-def test_entropy():
-    assert hc.entropy(np.array([[0.5, 0.5, 0, 0], [1, 0, 0, 0], [0.25] * 4])).tolist() == [1, 0, 2]
 
 
 # --- figures ---

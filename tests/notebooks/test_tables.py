@@ -7,20 +7,17 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from made_states import MadeEncoder
+from made_states import made_world
 
 from suite.baselines import BASELINES, run_baseline
 from suite.chapters import in_distribution as tables
 from suite.chapters.in_distribution import A6, BEYOND, MEAN, TRINITY, System
-from suite.pools import load_pool
 from suite.published import BENCHMARKS, SUMMARIES
 from suite.questions import load_questions
 from suite.stats.rer import summary
 from suite.stats.rollouts import AMOUNTS, cube, rollouts_table
 from suite.stats.scores import wide
-from suite.worlds.simulated import SimulatedWorld
 from trinity_core.heads import make_head
-from trinity_core.rollout import LoopSettings
 from trinity_core.training.task import FRESH, Task
 
 SMALL = 6  # questions of a family and split
@@ -28,13 +25,9 @@ AGENTS = ("GPT-5", "Claude-4-Sonnet", "Gemini-2.5-pro")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def world(module_cache):
     every = load_questions(per_family=SMALL)
-    asked = [question for question in every if question.split == "test"]
-    pool = load_pool("paper7", questions=every)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield SimulatedWorld(asked, pool, MadeEncoder(questions=every), LoopSettings(transcript="released"))
+    return made_world([question for question in every if question.split == "test"], known=every)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_states import MadeEncoder
+from made_states import MadeEncoder, made_world
 
 from suite import evaluation
 from suite.chapters import turn_budget, zero_shot
@@ -24,15 +24,8 @@ from trinity_core.types import ROLES
 D = 24
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
-def held_out():
+def held_out(module_cache):
     return [question for family in zero_shot.COLUMNS for question in load_heldout(family)[:6]]
 
 
@@ -43,7 +36,7 @@ def pool(held_out):
 
 @pytest.fixture
 def world(held_out, pool):
-    return SimulatedWorld(held_out, pool, MadeEncoder(D, held_out), LoopSettings(transcript="released"))
+    return made_world(held_out, D)
 
 
 @pytest.fixture
@@ -93,8 +86,7 @@ def test_the_held_out_world_has_the_pool_of_training(monkeypatch):
     for question in trained_on[::5]:
         for agent in range(7):
             assert world.pool.probability(agent, question) == other.probability(agent, question)
-    small = zero_shot.heldout_pool(world)
-    assert small.questions == world.questions
+    small = load_pool("paper7", questions=world.questions)
     assert np.array_equal(small.chances, world.pool.chances[:, -len(world.questions) :])
 
 
@@ -190,7 +182,6 @@ def test_steps_of_the_turn_budget():
     rewards[1, :, 2:], rewards[2, :, 1:] = 1.0, 1.0  # K = 2: code; K = 3: also one of math
     assert turn_budget.step(rewards, budgets, (1, 2), families).value == 50
     assert turn_budget.step(rewards, budgets, (1, 2), families, "math") == Estimate(0, 0, 0)
-    assert turn_budget.bend(rewards, budgets, (1, 2, 3), families).value == 25
     curve = turn_budget.pass_at_1(rewards, budgets, families, "code")
     assert curve["K"].tolist() == budgets and curve["value"].tolist() == [0, 100, 100]
     with pytest.raises(ValueError, match="no questions of 'aime'; choose average or one of math, code"):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from suite.stats.intervals import by_family, mean_interval, paired_difference
-from suite.stats.scores import AVERAGE, lead, leads, numbers, score, scores, wide
+from suite.stats.scores import AVERAGE, lead, leads, neighbours, numbers, score, scores, wide
 
 FAMILIES = ["math"] * 60 + ["code"] * 20
 
@@ -26,7 +26,7 @@ def test_families_weigh_alike_and_the_interval_holds_the_truth():
     assert found.value == pytest.approx((rewards[:, :60].mean() + rewards[:, 60:].mean()) / 2)
     assert found.low < 0.5 < found.high and found.high - found.low < 0.2
     assert mean_interval(rewards, FAMILIES) == found
-    assert str(found.percent()) == found.points() == "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * part for part in found))
+    assert str(found.percent()) == "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * part for part in found))
 
 
 def test_a_paired_difference_is_narrower_than_two_intervals():
@@ -118,6 +118,11 @@ def test_the_paper_stands_beside_and_wide_has_a_row_a_system():
     table = wide(frame)
     assert table.columns.tolist() == [AVERAGE, "low", "high", "code", "math"] and list(table.index) == list(rewards)
     assert table.loc["new", AVERAGE] == pytest.approx(table.loc["new", ["code", "math"]].mean())
+
+
+def test_neighbours_go_down_the_printed_numbers():
+    found = neighbours(pd.Series({"low": 1.0, "high": 9.5, "middle": 4.25}))
+    assert found == [("high", "middle", 5.25), ("middle", "low", 3.25)]
 
 
 def test_a_claim_is_told_rounded_numbers_that_hold_together():

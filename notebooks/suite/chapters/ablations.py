@@ -79,14 +79,6 @@ def taken_away(full: Sequence[Trained], variants: Mapping[str, Experiment], fami
     return scores.leads(pairs, families, parts=(AVERAGE,))
 
 
-def orders(names: Sequence[str]) -> list[tuple[str, str, float]]:
-    """Neighbours in Table 2's order by printed average, among `names`: (higher, lower, difference in points)."""
-    table = printed()[AVERAGE]
-    ranked = table[[name for name in names if name in table.index]].sort_values(ascending=False)
-    pairs = zip(ranked.index[:-1], ranked.index[1:], strict=True)
-    return [(a, b, round(float(ranked[a] - ranked[b]), 2)) for a, b in pairs]
-
-
 def spending(runs: Runs, families: Sequence[str], agents: Sequence[str]) -> pd.DataFrame:
     """A row a variant, over seeds and test rollouts: how it spends its turns and what it costs.
 

@@ -1,21 +1,14 @@
 """What answering costs: calls, tokens, dollars and seconds a question, for every method in the same units (A.7).
 
-A method's use is measured from its own calls: all of them, also those whose text is dropped. Dollars are tokens times
-a price list, dollars a token (L, 2) for input and output. Seconds follow a model, since nobody published any:
+All calls of a method count, also those whose text is dropped. Dollars are tokens times a price list (L, 2), for input
+and output. Seconds follow a model, since nobody published any: a call takes first_token + tokens out / speed of its
+agent; `seconds` is their sum and `decision` for each choice of a coordinator, `at once` the same when calls that wait
+for no other go out together. A call waits for those before it unless its prompt was sent before: a prompt that repeats
+holds nothing of what came in between. A coordinator's calls each wait; the compiled world keeps no tokens of single
+calls, so each is taken at the published average of its agent and family, which leaves the mean as it is.
 
-    call       first_token + tokens out / speed of the agent
-    `seconds`  sum over the calls, and `decision` for each choice of a coordinator
-    `at once`  the same, calls that wait for no other call made at once
-
-A call waits for the calls before it unless its prompt was sent before: a prompt that repeats holds nothing of what
-came in between, so the two could have gone out together. A coordinator's calls each wait for the one before.
-
-The coordinator is played on the compiled world, whose `Plays` keep no tokens of single calls: its seconds take every
-call at the published average of its agent and family, which leaves the mean over many rollouts as it is.
-
-A method that writes more should be held against what the same tokens buy elsewhere. A *ladder* is one agent with
-growing effort (a majority of many answers, or a longer reflection); between two steps a coin decides how much effort a
-question gets, so that any mean number of tokens can be met.
+A *ladder* is what the same tokens buy elsewhere: one agent with growing effort (a majority of many answers, a longer
+reflection); between two steps a coin decides how much effort a question gets, so that any mean can be met.
 """
 
 from __future__ import annotations
@@ -55,21 +48,16 @@ class Meter:
 
     def __post_init__(self) -> None:
         if not (self.first_token >= 0 and self.decision >= 0 and np.all(np.asarray(self.speed) > 0)):
-            raise ValueError(
-                f"first_token = {self.first_token}, decision = {self.decision}, speed = {self.speed}: times must be at "
-                "least 0 and speeds above 0"
-            )
+            said = f"first_token = {self.first_token}, decision = {self.decision}, speed = {self.speed}"
+            raise ValueError(f"{said}: times must be at least 0 and speeds above 0")
 
     def table(self, rollouts: Sequence[Rollout]) -> pd.DataFrame:
         """`rollouts_table` with "$ LIST" for each price list, `seconds` and `at once`."""
         calls = [[turn for turn in rollout.turns if turn.prompt] for rollout in rollouts]
-        used = {
-            f"$ {name}": [
-                sum(t.message.tokens_in * p[t.agent, 0] + t.message.tokens_out * p[t.agent, 1] for t in row)
-                for row in calls
-            ]
-            for name, p in self.prices.items()
-        }
+        used = {}
+        for name, price in self.prices.items():
+            paid = [[np.dot(price[t.agent], (t.message.tokens_in, t.message.tokens_out)) for t in row] for row in calls]
+            used[f"$ {name}"] = [sum(row) for row in paid]
         used["seconds"], used["at once"] = zip(*map(self._seconds, calls), strict=True)
         return rollouts_table(rollouts).assign(**used)
 
@@ -91,24 +79,19 @@ def own_prices(pool: Any) -> np.ndarray:
 
 
 def listed_prices(live: Any) -> np.ndarray:
-    """litellm's own price list for a live pool's models, dollars a token (L, 2); NaN where the list lacks a model.
-
-    The prices in the pool's file are not read. No network: the list is the installed package's.
-    """
+    """litellm's own price list for a live pool's models, not the pool file's: (L, 2), NaN where it lacks a model."""
     found = [live.price(replace(agent, price=None)) for agent in live.agents]
     return np.array([(np.nan, np.nan) if price is None else price for price in found], dtype=np.float64)
 
 
 def of_coordinator(task: Task, thetas: Sequence[np.ndarray], world: SimulatedWorld, meter: Meter) -> pd.DataFrame:
     """`Meter.table` of a task's trained `thetas`, one a seed, on every question of `world`: the standard evaluation."""
-    played = {None: [task.judge(theta, REPLICATES, world) for theta in thetas]}
-    played |= {
-        name: [task.judge(theta, REPLICATES, _repriced(world, p)) for theta in thetas]
-        for name, p in meter.prices.items()
-    }
+    worlds = {name: _repriced(world, prices) for name, prices in meter.prices.items()}
+    played = {name: [task.judge(theta, REPLICATES, w) for theta in thetas] for name, w in worlds.items()}
+    first = next(iter(played.values()))
     mean = np.array([[world.pool.mean_tokens(a, q.family) for q in world.questions] for a in range(world.n_agents)])
     seconds = []
-    for plays in played[None]:
+    for plays in first:
         acted = plays.agents >= 0
         called = acted.copy()
         early = np.nonzero(plays.stop == STOPS.index("verifier before answer"))  # the turn that ends these calls nobody
@@ -118,7 +101,7 @@ def of_coordinator(task: Task, thetas: Sequence[np.ndarray], world: SimulatedWor
         seconds.append(((own * called).sum(axis=-1) + meter.decision * acted.sum(axis=-1)).ravel())
     used = {f"$ {name}": np.concatenate([plays.cost.ravel() for plays in played[name]]) for name in meter.prices}
     used["seconds"] = used["at once"] = np.concatenate(seconds)
-    return evaluations(played[None], world.questions).assign(**used)
+    return evaluations(first, world.questions).assign(**used)
 
 
 def _repriced(world: SimulatedWorld, prices: np.ndarray) -> SimulatedWorld:
@@ -128,14 +111,9 @@ def _repriced(world: SimulatedWorld, prices: np.ndarray) -> SimulatedWorld:
     return SimulatedWorld(world.questions, pool, world.encoder, world.settings)
 
 
-# --- summaries --------------------------------------------------------------------------------------------------------
-
-
+# --- summaries ---
 def overview(use: Mapping[str, pd.DataFrame], families: Sequence[str]) -> pd.DataFrame:
-    """One row a method: score (percent) with interval, then means a question; dollars a 1,000 questions by price list.
-
-    Columns method, score, low, high, calls, tokens in, tokens out, "$ LIST" for each list, seconds, at once.
-    """
+    """One row a method: score (percent) with interval, then means a question; dollars ("$ LIST") a 1,000 questions."""
     rows = []
     for method, table in use.items():
         lists = [name for name in table if name.startswith("$ ")]
@@ -176,9 +154,7 @@ def against_printed(use: Mapping[str, pd.DataFrame], families: Sequence[str]) ->
     return pd.DataFrame(rows, columns=["setting", "method", "task", "paper", "ours", "low", "high"])
 
 
-# --- what the printed tables say by themselves ------------------------------------------------------------------------
-
-
+# --- what the printed tables say by themselves ---
 def printed_tokens(setting: str) -> pd.DataFrame:
     """Tables 9-12 of one setting: output tokens a question, a row a method, a column a benchmark."""
     table = published("tables9_12_output_tokens")
@@ -199,9 +175,7 @@ def implied_calls(prices: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["task", "tokens", "one answer", "answers", "dollars"])
 
 
-# --- the same output tokens, spent otherwise --------------------------------------------------------------------------
-
-
+# --- the same output tokens, spent otherwise ---
 @dataclass(frozen=True)
 class Ladder:
     """One agent with growing effort: `reward` and `tokens` (out), both (steps, n_questions, R), a step an effort."""
@@ -213,8 +187,7 @@ class Ladder:
     def at(self, tokens: Mapping[str, float], families: Sequence[str]) -> tuple[np.ndarray, dict[str, float]]:
         """Rewards (1, n_questions, R) at a family's mean output `tokens`, and the mean effort that they pay for.
 
-        Between two steps a coin decides which of them a question gets, its chance such that the tokens agree on
-        average: the reward is that mixture's mean. Below the first or above the last step it is that step's.
+        The reward is the mean of the mixture; below the first or above the last step it is that step's.
         """
         names = np.asarray(families)
         out, paid = np.empty((1, *self.reward.shape[1:])), {}

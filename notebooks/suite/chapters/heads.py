@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from suite.chapters.what_it_learned import readings
+from suite.chapters.what_it_learned import entropy, readings
 from suite.evaluation import blind, play_all, rewards_of
 from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task, run_all, run_experiments, seeds_of
-from suite.published import BENCHMARKS, published, text_number
+from suite.published import BENCHMARKS, by_family, published, text_number
 from suite.stats.scores import AVERAGE
 from suite.stats.turns import behaviour, plays_turns
 from trinity_core.heads import Head, make_head
@@ -117,17 +117,9 @@ def train_heads(base: Experiment, seeds: int) -> dict[str, list[Trained]]:
 # --- Table 3 ---
 def printed() -> pd.DataFrame:
     """Table 3 by head, in percent: the average of the four printed cells, then a column for each of our families."""
-    table = published("table3_heads").set_index("head")
-    parts = 100 * table[list(BENCHMARKS.values())].set_axis(list(BENCHMARKS), axis=1)
+    parts = 100 * by_family("table3_heads", "head")
     parts.insert(0, AVERAGE, parts.mean(axis=1))
     return parts
-
-
-def neighbours() -> list[tuple[str, str, float]]:
-    """Neighbours in Table 3's order by average: (higher, lower, points between them)."""
-    ranked = printed()[AVERAGE].sort_values(ascending=False)
-    pairs = zip(ranked.index[:-1], ranked.index[1:], strict=True)
-    return [(a, b, round(float(ranked[a] - ranked[b]), 3)) for a, b in pairs]
 
 
 # --- what they chose ---
@@ -169,12 +161,6 @@ def _bits(task: Task, theta: np.ndarray, nodes: np.ndarray) -> tuple[float, floa
         chances = np.eye(task.head.n_agents)[chances.argmax(axis=1)]
     whole, by_chance = entropy(chances.mean(axis=0)), entropy(chances).mean()
     return float(whole), float(whole - by_chance)
-
-
-def entropy(chances: np.ndarray) -> np.ndarray:
-    """Bits along the last axis."""
-    safe = np.where(chances > 0, chances, 1.0)
-    return -(safe * np.log2(safe)).sum(axis=-1)
 
 
 def shares(play: Plays, families: Sequence[str], agents: Sequence[str]) -> pd.DataFrame:

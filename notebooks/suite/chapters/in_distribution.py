@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from suite.baselines import BASELINES, make_baseline
-from suite.published import BENCHMARKS, SUMMARIES, published
+from suite.published import BENCHMARKS, SUMMARIES, by_family
 from suite.stats import scores
 from suite.stats.intervals import DRAWS
 from suite.stats.rollouts import AMOUNTS, plays_table, rollouts_table
@@ -47,10 +47,8 @@ class System:
 
 
 def systems(agents: Sequence[str], asked_often: Sequence[str]) -> dict[str, System]:
-    """Every baseline that simulated agents can test, by the name that tables use.
-
-    `agents` answer alone, `asked_often` also by majority and by self-reflection; both by name.
-    """
+    """Every baseline that simulated agents can test, by the name in tables; `agents` answer alone, `asked_often` also
+    by majority and by self-reflection."""
     rows = {
         "per-question best": System("per-question-best"),
         "best agent per family": System("best-fixed", repeats="trained"),
@@ -76,11 +74,8 @@ def run_system(
     replicates: int,
     table: Callable[[Sequence[Rollout]], pd.DataFrame] = rollouts_table,
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Fits (where it learns, with each seed) and runs a baseline on the world's questions: its rollouts as a `table`,
-    and the mean bill of its trainings (empty: it learns nothing).
-
-    Texts are read through the world's bank, so nothing depends on freshly encoded bits.
-    """
+    """Fits (where it learns, with each seed) and runs a baseline on the world's questions, texts read through its bank:
+    its rollouts as a `table`, and the mean bill of its trainings (empty: it learns nothing)."""
     settings = {} if system.agent is None else {"agent": system.agent}
     encoder = world.bank if BASELINES[system.baseline].encoder else None
     tables, learnt = [], []
@@ -119,9 +114,7 @@ def _bill(used: np.ndarray) -> dict[str, float]:
     return dict(zip(("rollouts", "calls", "tokens", "dollars"), used.tolist(), strict=True))
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
+# --- tables ---
 def mean_amounts(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
     """Means of `columns` a question, families weighing alike."""
     return table.groupby("family", sort=False)[list(columns)].mean().mean()
@@ -153,29 +146,19 @@ def slug(*parts: str) -> str:
     return "-".join(re.findall(r"[\w.@]+", " ".join(parts)))
 
 
-# --- the paper's side -------------------------------------------------------------------------------------------------
-
-
+# --- the paper's side ---
 def summaries() -> pd.DataFrame:
     """The summaries' table of Figure 3 in percent: systems by our names, families and `MEAN` (NaN where a cell is)."""
-    table = (
-        published("fig3_in_distribution")
-        .set_index("method")
-        .rename(index=lambda n: ROWS.get(n, n.removesuffix(SINGLE)))
-    )
-    return _means(100 * table)
+    table = 100 * by_family("fig3_in_distribution", "method")
+    table = table.rename(index=lambda name: ROWS.get(name, name.removesuffix(SINGLE)))
+    return table.assign(**{MEAN: table.mean(axis=1, skipna=False)})
 
 
 def ablations() -> pd.DataFrame:
     """Table 2's TRINITY and fixed agents in the same form."""
-    table = published("table2_ablations").set_index("variant")
+    table = by_family("table2_ablations", "variant")
     kept = table[table.index.str.endswith(" only") | (table.index == TRINITY)]
-    return _means(kept.rename(index=lambda name: name.removesuffix(" only")))
-
-
-def _means(table: pd.DataFrame) -> pd.DataFrame:
-    table = table[list(BENCHMARKS.values())].set_axis(list(BENCHMARKS), axis=1)
-    return table.assign(**{MEAN: table.mean(axis=1, skipna=False)})
+    return kept.rename(index=lambda name: name.removesuffix(" only")).assign(**{MEAN: kept.mean(axis=1).to_numpy()})
 
 
 def side_by_side(ours: pd.DataFrame) -> pd.DataFrame:
@@ -191,9 +174,7 @@ def side_by_side(ours: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-# --- relative error reduction -----------------------------------------------------------------------------------------
-
-
+# --- relative error reduction ---
 def error_reduction(rewards: Mapping[str, np.ndarray], agents: Sequence[str], families: Sequence[str]) -> pd.DataFrame:
     """A.6's ratio for TRINITY against the best of `agents` alone, by family and on the mean, with bootstrap intervals.
 

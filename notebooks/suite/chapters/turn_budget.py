@@ -32,18 +32,6 @@ def step(
     return score(last - first, families, part)
 
 
-def bend(
-    rewards: np.ndarray,
-    budgets: Sequence[int],
-    ends: tuple[int, int, int],
-    families: Sequence[str],
-    part: str = AVERAGE,
-) -> Estimate:
-    """How much more the turns from ends[0] to ends[1] add than those from ends[1] to ends[2], in points."""
-    first, middle, last = (rewards[list(budgets).index(K)] for K in ends)
-    return score(2 * middle - first - last, families, part)
-
-
 def by_turn(turns: pd.DataFrame) -> pd.DataFrame:
     """One row a turn: percent of rollouts that reach it, its roles' shares, and how many have ended by then, and how.
 

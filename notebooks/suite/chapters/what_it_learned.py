@@ -90,11 +90,15 @@ def transitions(turns: pd.DataFrame) -> pd.DataFrame:
     return 100 * table.div(table.sum(axis=1).clip(lower=1), axis=0)
 
 
+def entropy(chances: np.ndarray) -> np.ndarray:
+    """Bits along the last axis."""
+    safe = np.where(chances > 0, chances, 1.0)
+    return -(safe * np.log2(safe)).sum(axis=-1)
+
+
 def evenness(counts: Sequence[float]) -> float:
-    """The entropy of counts over its largest value, ln L: 1 where all agents are chosen alike, 0 for one alone."""
-    p = np.asarray(counts, np.float64) / np.sum(counts)
-    p = p[p > 0]
-    return float(-(p * np.log(p)).sum() / np.log(len(counts)))
+    """The entropy of counts over its largest value: 1 where all agents are chosen alike, 0 for one alone."""
+    return float(entropy(np.asarray(counts, np.float64) / np.sum(counts)) / np.log2(len(counts)))
 
 
 # --- telling choices from states ---

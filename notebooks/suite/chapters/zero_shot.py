@@ -14,7 +14,6 @@ import pandas as pd
 
 from suite.experiments import get_encoder
 from suite.pools import load_pool
-from suite.pools.simulated import SimulatedPool
 from suite.profiles import get_profile
 from suite.published import TASK_NAMES, published
 from suite.questions import load_heldout, load_questions
@@ -37,11 +36,6 @@ def heldout_world(profile: str) -> SimulatedWorld:
     asked = [q for family in COLUMNS for q in load_heldout(family)[: min(PER_FAMILY, size.per_family)]]
     pool = load_pool("paper7", questions=[*load_questions(per_family=size.per_family), *asked])
     return SimulatedWorld(asked, pool, get_encoder(profile), LoopSettings(transcript="released"))
-
-
-def heldout_pool(world: SimulatedWorld) -> SimulatedPool:
-    """A pool of the world's questions alone, with the same agents: what `simulated_pool.measured` asks."""
-    return load_pool("paper7", questions=world.questions)
 
 
 def published_table() -> pd.DataFrame:

@@ -28,10 +28,6 @@ class Estimate(NamedTuple):
         """The same in percent, or in points."""
         return Estimate(*(100 * part for part in self))
 
-    def points(self) -> str:
-        """In percent, as text."""
-        return str(self.percent())
-
     def __str__(self) -> str:
         return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
 

@@ -41,17 +41,9 @@ def summary(folder: Path = PAPER) -> pd.DataFrame:
     rows = []
     for label, (singles, trinity, _) in accuracy_tables(folder).items():
         best, oracle, reached = singles.mean(axis=1).max(), singles.max().mean(), trinity.mean()
-        rows.append(
-            {
-                "table": label,
-                "S*": best,
-                "Z": oracle,
-                "TRINITY": reached,
-                "RER of A.6": relative_error_reduction(oracle, best),
-                "RER reached": relative_error_reduction(reached, best),
-            }
-        )
-    return pd.DataFrame(rows)
+        ratios = (relative_error_reduction(value, best) for value in (oracle, reached))
+        rows.append((label, best, oracle, reached, *ratios))
+    return pd.DataFrame(rows, columns=["table", "S*", "Z", "TRINITY", "RER of A.6", "RER reached"])
 
 
 def per_task(folder: Path = PAPER) -> pd.DataFrame:
@@ -59,15 +51,6 @@ def per_task(folder: Path = PAPER) -> pd.DataFrame:
     rows = []
     for label, (singles, trinity, h) in accuracy_tables(folder).items():
         for task, best in singles.max().items():
-            reached = trinity[task]
-            rows.append(
-                {
-                    "table": label,
-                    "task": task,
-                    "best single": singles[task].idxmax(),
-                    "RER": relative_error_reduction(reached, best),
-                    "low": relative_error_reduction(reached - h, best + h),
-                    "high": relative_error_reduction(reached + h, best - h),
-                }
-            )
-    return pd.DataFrame(rows)
+            ratios = (relative_error_reduction(trinity[task] + x, best - x) for x in (0, -h, h))
+            rows.append((label, task, singles[task].idxmax(), *ratios))
+    return pd.DataFrame(rows, columns=["table", "task", "best single", "RER", "low", "high"])

@@ -9,6 +9,7 @@ Rewards are (seeds, n_questions[, R]), of every system on the same questions wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,12 @@ def wide(rows: pd.DataFrame, average: str = AVERAGE) -> pd.DataFrame:
     for end in ("high", "low"):
         table.insert(table.columns.get_loc(average) + 1, end, ends[end])
     return table
+
+
+def neighbours(printed: pd.Series) -> list[tuple[Any, Any, float]]:
+    """Neighbours in the order of printed numbers, highest first: (higher, lower, difference)."""
+    ranked = printed.sort_values(ascending=False)
+    return [(a, b, round(float(ranked[a] - ranked[b]), 3)) for a, b in pairwise(ranked.index)]
 
 
 def numbers(row: Any, places: int = 9) -> dict[str, Any]:
