@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
+from suite.chapters.one_conversation import transcripts_read, turn_cards
+from suite.chapters.one_conversation_figures import card_lines, timeline_figure
 from suite.checkers import is_right
 from suite.results.rollout_view import show_rollout
 from trinity_core.pool import Agent
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
 from trinity_core.types import ROLES, Message, Question
+
+matplotlib.use("Agg")
 
 QUESTION = Question("math-test-000", "math", "test", "What is 3 + 3?", "3 + 3", 0, "math", "6")
 STORY = [
@@ -54,16 +60,12 @@ def play(story=STORY, rule="paper"):
 
 @pytest.mark.parametrize("rule", ["paper", "released"])
 def test_transcripts_are_those_that_the_encoder_read(rule):
-    from suite.chapters.one_conversation import transcripts_read
-
     rollout, script = play(rule=rule)
     assert [transcript.messages() for transcript in transcripts_read(rollout, rule)] == script.read
     assert len(script.read) == 5
 
 
 def test_cards_hold_what_went_in_and_came_out():
-    from suite.chapters.one_conversation import turn_cards
-
     rollout, script = play()
     cards = turn_cards(rollout, script, np.array([[0.01, 0.5, 3.0, -1.25]] * 5))
     text, page = str(cards[2]), cards[2]._repr_html_()
@@ -77,13 +79,6 @@ def test_cards_hold_what_went_in_and_came_out():
 
 
 def test_pictures_are_drawn_for_every_kind_of_ending():
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    from suite.chapters.one_conversation_figures import timeline_figure
-
     cut = Message("Answer: 6", 9, 96, 0.0, "length")
     failed = Message("", None, None, None, "error", error="Timeout: no reply")
     stories = {
@@ -102,8 +97,6 @@ def test_pictures_are_drawn_for_every_kind_of_ending():
 
 
 def test_card_lines_are_wrapped_and_cut():
-    from suite.chapters.one_conversation_figures import card_lines
-
     assert card_lines("one\n\ntwo", 10, 3) == ["one", "two"]
     assert card_lines("aa bb cc dd ee ff", 5, 2) == ["aa bb", "cc …"]
 

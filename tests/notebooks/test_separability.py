@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from suite.stats import pictures
@@ -22,20 +23,16 @@ def accuracy_of(scores, questions=480) -> sep.Accuracy:
     return sep.Accuracy(np.asarray(scores, dtype=float), questions, test_per_train=0.25, chance=0.25)
 
 
-# --- closed forms ---
-def test_scatter_adds_up_to_the_covariance():
-    X, y = blobs(2.0)
-    between, within = sep.scatter(X, y)
-    assert np.allclose(between + within, np.cov(X.T.astype(float), bias=True))
-    assert sep.separability_index(X, y) == pytest.approx(np.trace(between) / np.trace(between + within))
-
-
 def test_index_and_fisher_ratio_of_four_points():
     """Means at -3 and +3 on the first axis; within each class +-1 on the first and +-2 on the second axis."""
     X = np.array([[s * 3 + a, b] for s in (-1, 1) for a in (-1, 1) for b in (-2, 2)], dtype=float)
     y = np.repeat(["left", "right"], 4)
     assert sep.separability_index(X, y) == pytest.approx(9 / (9 + 1 + 4))
     assert sep.fisher_ratio(X, y) == pytest.approx(9 / 1)
+    X, y = blobs(2.0)
+    between, within = sep.scatter(X, y)
+    assert np.allclose(between + within, np.cov(X.T.astype(float), bias=True))
+    assert sep.separability_index(X, y) == pytest.approx(np.trace(between) / np.trace(between + within))
 
 
 def test_fisher_ratio_ignores_an_invertible_map_and_the_index_a_rotation():
@@ -61,7 +58,6 @@ def test_effective_dimensions_of_round_and_flat_clouds():
     assert sep.effective_dimensions(flat, y) == pytest.approx(3, rel=0.01)
 
 
-# --- accuracy ---
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_far_classes_are_told_apart_and_equal_ones_are_not(kernel):
     X, y = blobs(6.0)
@@ -91,13 +87,6 @@ def test_scale_does_not_matter_but_the_test_questions_do_not_set_it():
     outlier[test[0]] = 1e6
     fits = [sep.svm().fit(features[train], y[train]).predict(features[test[1:]]) for features in (X, outlier)]
     assert np.array_equal(*fits)
-
-
-def test_the_same_seed_gives_the_same_numbers_and_another_seed_other_splits():
-    X, y = blobs(1.0)
-    runs = [sep.evaluate(sep.svm(), X, y, sep.stratified_splits(y, repeats=2, seed=s)).scores for s in (5, 5, 6)]
-    assert np.array_equal(runs[0], runs[1])
-    assert not np.array_equal(runs[0], runs[2])
 
 
 def test_near_duplicates_with_different_labels_end_with_a_warning_not_never():
@@ -138,10 +127,11 @@ def test_layers_and_positions_keep_their_places():
     assert found[2, 1] > 0.98 and np.sort(found.ravel())[-2] < 0.5
 
 
-# --- splits ---
 def test_stratified_splits_test_each_question_once_a_repeat():
     y = np.repeat(["a", "b"], [40, 20])
-    splits = sep.stratified_splits(y, folds=5, repeats=3, seed=0)
+    splits, again, other = (sep.stratified_splits(y, folds=5, repeats=3, seed=seed) for seed in (0, 0, 1))
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(splits, again, strict=True))
+    assert not all(np.array_equal(a[1], b[1]) for a, b in zip(splits, other, strict=True))
     assert np.array_equal(np.bincount(np.concatenate([test for _, test in splits])), np.full(60, 3))
     assert all(not set(train) & set(test) and (y[test] == "b").sum() == 4 for train, test in splits)
 
@@ -161,11 +151,6 @@ def test_several_representations_at_once_are_averaged_split_by_split():
     assert np.array_equal(found["X"].scores, one) and np.allclose(found["two"].scores, (one + other) / 2)
 
 
-def test_rare_labels_are_marked():
-    assert sep.folds_for(["a", "b", "a", "b", "b"], 5) == 2
-    assert list(sep.enough(["a", "b", "a", "c", "c", "a"], 2)) == [True, False, True, True, True, True]
-
-
 def test_group_splits_never_share_a_group():
     rng = np.random.default_rng(0)
     y, groups = np.repeat(["a", "b", "c"], 40), rng.integers(8, size=120)
@@ -175,6 +160,8 @@ def test_group_splits_never_share_a_group():
         assert not set(groups[train]) & set(groups[test])
         assert set(y[train]) == set(y)
     assert len({tuple(test) for _, test in splits}) > 4
+    assert sep.folds_for(["a", "b", "a", "b", "b"], 5) == 2
+    assert list(sep.enough(["a", "b", "a", "c", "c", "a"], 2)) == [True, False, True, True, True, True]
 
 
 def test_a_clue_that_lives_in_the_group_is_lost_when_the_group_is_held_out():
@@ -189,7 +176,6 @@ def test_a_clue_that_lives_in_the_group_is_lost_when_the_group_is_held_out():
     assert held.low < 0.5 < held.high
 
 
-# --- intervals ---
 def test_wilson_against_a_known_value_and_at_both_ends():
     assert sep.wilson(0.5, 100) == pytest.approx((0.40383, 0.59617), abs=1e-5)
     assert sep.wilson(1.0, 480) == pytest.approx((480 / (480 + 1.959964**2), 1.0))
@@ -231,7 +217,6 @@ def test_difference_is_paired_and_never_of_zero_width():
         sep.difference(a, accuracy_of(np.ones(3), 100))
 
 
-# --- pictures ---
 def test_planes_keep_far_classes_apart_and_repeat():
     X, y = blobs(0.0, each=10)
     X += 4 * np.random.default_rng(1).standard_normal((4, X.shape[1]))[y]
@@ -256,7 +241,6 @@ def test_lda_pulls_shuffled_labels_apart_only_where_it_was_fitted():
     assert sep.fisher_ratio(scores[fit], y[fit]) > 20 * sep.fisher_ratio(scores[~fit], y[~fit])
 
 
-# --- synthetic (Figure 14) ---
 SMALL = syn.Synthetic(d=64, train=120, test=400)
 
 
@@ -296,16 +280,10 @@ def test_sweep_summary_correlation_and_saturation():
     rho, low, high = syn.rank_correlation(frame, draws=100, seed=0)
     assert 0.5 < low <= rho <= high <= 1
     assert syn.saturation(summary) in (0.1, 0.5, 0.9)
-
-
-def test_saturation_wants_accuracy_to_stay():
-    import pandas as pd
-
     summary = pd.DataFrame({"index": [0.1, 0.2, 0.3, 0.4], "accuracy": [1.0, 0.7, 0.999, 1.0]})
-    assert syn.saturation(summary) == 0.3
+    assert syn.saturation(summary) == 0.3  # accuracy has to stay
 
 
-# --- bad input ---
 def test_bad_input_is_named():
     X, y = blobs(1.0, each=5)
     broken = X.copy()
