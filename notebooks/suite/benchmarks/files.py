@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
+import pyarrow
+from pyarrow import parquet
+
 from suite.benchmarks.catalogue import BENCHMARKS
 from trinity_core.types import DataError
 
@@ -37,10 +41,8 @@ def fetch(name: str, split: str) -> Path:
         )
     repository, revision, file = benchmark.files[split]
     try:
-        from huggingface_hub import hf_hub_download
-
-        found = hf_hub_download(repository, file, repo_type=benchmark.kind, revision=revision, etag_timeout=10)
-        return Path(found)
+        more = {"repo_type": benchmark.kind, "revision": revision, "etag_timeout": 10}
+        return Path(huggingface_hub.hf_hub_download(repository, file, **more))
     except Exception as error:  # network, consent, disk: whatever it is, the way out is the same
         consent = " It is gated: accept its terms on the hub and set HF_TOKEN." if benchmark.gated else ""
         raise HubError(
@@ -108,16 +110,9 @@ def _csv(path: Path) -> Rows:
 
 def _parquet(path: Path) -> Rows:
     try:
-        import pyarrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise DataError(f"{path.name}: Parquet needs pyarrow; pip install the version in requirements.txt") from None
-    try:
-        number = 0
-        for batch in parquet.ParquetFile(path).iter_batches(batch_size=64):
-            for row in batch.to_pylist():
-                number += 1
-                yield f"row {number}", row
+        batches = parquet.ParquetFile(path).iter_batches(batch_size=64)
+        rows = (row for batch in batches for row in batch.to_pylist())
+        yield from ((f"row {number}", row) for number, row in enumerate(rows, 1))
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{path.name} is no Parquet file ({str(error).splitlines()[0]})") from None
 

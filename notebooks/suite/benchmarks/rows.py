@@ -1,12 +1,12 @@
 """One row of a published benchmark as a question: the fields of each schema, and every way in which a row can be bad.
 
-A converter takes a row and gives a `Draft`; `DataError` says what is wrong with the row. `text` is the content alone:
-published questions get no phrasing.
+A converter takes a row and gives a `Draft`; `DataError` says what is wrong with it. Published questions get no phrasing.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import re
@@ -42,16 +42,15 @@ def text_of(row: Row, name: str) -> str:
     return value.strip()
 
 
-def list_of(row: Row, name: str) -> list[Any]:
-    """The row's field as a list; in CSV it is written as JSON."""
-    value = row.get(name)
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise DataError(f"{name} is {_shown(value)}; a list (in CSV as JSON) is needed") from None
-    if not isinstance(value, list):
-        raise DataError(f"{name} is {_shown(value)}; a list is needed")
+def json_of(row: Row, name: str, kind: type = list) -> Any:
+    """The row's field as a list or an object; in CSV it is written as JSON."""
+    value = given = row.get(name)
+    with contextlib.suppress(ValueError):
+        value = json.loads(given) if isinstance(given, str) else given
+    if not isinstance(value, kind):
+        raise DataError(
+            f"{name} is {_shown(given)}; {'a list' if kind is list else 'an object'} (in CSV as JSON) is needed"
+        )
     return value
 
 
@@ -80,7 +79,7 @@ def mmlu(row: Row) -> Draft:
     answer = row.get("answer")
     if str(answer) not in ("0", "1", "2", "3"):
         raise DataError(f"answer is {_shown(answer)}; 0, 1, 2 or 3 is needed")
-    right, options = int(answer), list_of(row, "choices")
+    right, options = int(answer), json_of(row, "choices")
     _check_options(options, right)
     options = [option.strip() for option in options]
     text = _with_options(text_of(row, "question"), options)
@@ -93,14 +92,7 @@ def rlpr(row: Row) -> Draft:
     A lone capital letter to a question that lists options is a choice; what holds a backslash or a power sign is
     mathematics; everything else (words, numbers, numbers with units) is text.
     """
-    messages, reward = list_of(row, "prompt"), row.get("reward_model")
-    if isinstance(reward, str):
-        try:
-            reward = json.loads(reward)
-        except ValueError:
-            raise DataError(f"reward_model is {_shown(reward)}; an object (in CSV as JSON) is needed") from None
-    if not isinstance(reward, dict):
-        raise DataError(f"reward_model is {_shown(reward)}; an object with ground_truth is needed")
+    messages, reward = json_of(row, "prompt"), json_of(row, "reward_model", dict)
     asked = [m["content"] for m in messages if isinstance(m, dict) and m.get("role") == "user" and m.get("content")]
     if not asked or not isinstance(asked[-1], str):
         raise DataError(f"prompt is {_shown(messages)}; messages with role and content are needed, one of the user's")
@@ -172,11 +164,11 @@ def check(candidate):
 
 
 def mtbench(row: Row) -> Draft:
-    turns = list_of(row, "turns")
+    turns = json_of(row, "turns")
     if len(turns) != 2 or not all(isinstance(turn, str) and turn.strip() for turn in turns):
         raise DataError(f"turns are {_shown(turns)}; two texts are needed")
     given = row.get("reference")
-    references = [] if given in (None, "") else list_of(row, "reference")
+    references = [] if given in (None, "") else json_of(row, "reference")
     notes = "\n".join(f"Turn {i}: {text}" for i, text in enumerate(references, 1) if isinstance(text, str) and text)
     meta = {"category": text_of(row, "category"), "turns": [turn.strip() for turn in turns]}
     return Draft(text_of(row, "question_id"), turns[0].strip(), "judge", notes, meta)

@@ -25,16 +25,8 @@ GENERAL = (
 
 
 def apply_phrasing(phrasings: Sequence[str], index: int, bare: str) -> str:
-    """`bare` in phrasing number `index` (0-based). Not `str.format`: `bare` may hold braces (code does).
-
-    IndexError for a number outside the list, ValueError for a phrasing without exactly one `{bare}`.
-    """
-    if not 0 <= index < len(phrasings):
-        raise IndexError(f"phrasing {index} does not exist; there are {len(phrasings)}, numbered from 0")
-    phrasing = phrasings[index]
-    if phrasing.count("{bare}") != 1:
-        raise ValueError(f"phrasing {phrasing!r} must hold {{bare}} exactly once")
-    return phrasing.replace("{bare}", bare)
+    """`bare` in phrasing number `index` (0-based). Not `str.format`: `bare` may hold braces (code does)."""
+    return phrasings[index].replace("{bare}", bare)
 
 
 def phrased(

@@ -129,7 +129,7 @@ def _key(content: list[Any]) -> str:
 @functools.cache
 def _versions() -> str:
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256("".join([sys.version, *map(Path.read_text, files)]).encode()).hexdigest()
+    return hashlib.sha256(b"".join([sys.version.encode(), *map(Path.read_bytes, files)])).hexdigest()
 
 
 @functools.cache
