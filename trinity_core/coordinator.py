@@ -46,10 +46,8 @@ class Policy(Protocol):
 
 
 class HeadPolicy:
-    """A population of any head, thetas (lambda, n); a single theta (n,) is a population of one.
-
-    `argmax`: the head decides by argmax by design (A.4): play it with `mode="argmax"`.
-    """
+    """A population of any head, thetas (lambda, n); a single theta (n,) is a population of one. With `argmax` the head
+    decides by argmax by design (A.4): play it with `mode="argmax"`."""
 
     def __init__(self, head: Head, thetas: np.ndarray) -> None:
         self.thetas = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
@@ -82,10 +80,8 @@ class SvfPolicy(HeadPolicy):
 
 @dataclass(frozen=True, eq=False)
 class Coordinator:
-    """A trained theta (n,), float64, with all that it belongs to.
-
-    `encoder`: the encoder's `REMEDIES`, by name. `svf`: the rule's name (see `svf`), or None.
-    """
+    """A trained theta (n,), float64, with all that it belongs to: `encoder` by the names of `REMEDIES`, `svf` the
+    rule's name (see `svf`) or None."""
 
     encoder: Mapping[str, Any]
     agents: tuple[str, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 BAR_FROM = 3000  # tokens: about five seconds, below which a bar only flickers
@@ -18,24 +18,11 @@ def progress(tokens: int, description: str) -> Any:
     when done; plain lines in a log. Nothing for work of a few seconds, or with TQDM_DISABLE=1."""
     from tqdm import tqdm
 
-    watched = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
-
-    class Bar(tqdm):
-        @property
-        def format_dict(self) -> dict[str, Any]:
-            values = super().format_dict
-            return {**values, "left": f"{values['total'] - values['n']:,}"}
-
-        def display(self, *arguments: Any, **settings: Any) -> Any:
-            if watched:
-                return super().display(*arguments, **settings)
-            print(self, file=sys.stderr, flush=True)
-
-    form = "{desc}: {percentage:3.0f}%|{bar}| {left} tokens left [{elapsed}<{remaining}, {rate_fmt}]"
-    columns, lines = shutil.get_terminal_size()  # never 0 by 0, where tqdm's own measure shows nothing
-    settings = {"bar_format": form, "leave": False, "ncols": columns - 1, "nrows": lines, "mininterval": 0.5}
-    if not watched:  # what tqdm writes beside `display` is no line
-        settings = {"bar_format": form.replace("|{bar}|", ","), "file": io.StringIO(), "mininterval": EVERY}
+    error, (columns, lines) = sys.stderr, shutil.get_terminal_size()  # never 0 by 0, where a bar would not show
+    watched = error.isatty() or type(error).__module__.startswith("ipykernel")
     # Whether it is switched off is said here: tqdm takes its default from the environment that it was imported in.
     off = os.environ.get("TQDM_DISABLE", "0") not in ("", "0") or tokens < (BAR_FROM if watched else LINES_FROM)
-    return Bar(total=tokens, desc=description, unit="tok", disable=off, maxinterval=EVERY, **settings)
+    log = SimpleNamespace(write=lambda text: error.write(text.replace("\r", "\n")), flush=error.flush)
+    shape = {"ncols": columns - 1, "nrows": lines, "leave": not watched, "file": error if watched else log}
+    every = {"mininterval": 0.5 if watched else EVERY, "maxinterval": EVERY, "unit_scale": True}
+    return tqdm(total=tokens, desc=description, unit="tok", disable=off, **shape, **every)

@@ -43,10 +43,8 @@ class Factors(NamedTuple):
 
 
 class Svf:
-    """Which matrices of an encoder's model are adapted, and what offsets make of them.
-
-    `sizes`: block -> its number of singular values, in the order of the offsets; `size`: their sum.
-    """
+    """Which matrices of an encoder's model are adapted, and what offsets make of them. `sizes`: block -> its number of
+    singular values, in the order of the offsets; `size`: their sum."""
 
     def __init__(self, encoder: Encoder, rule: str = "layer") -> None:
         one_of("SVF rule", rule, SVF_RULES)
@@ -55,9 +53,8 @@ class Svf:
         sliding = set((getattr(config, "layer_types", None) or [])[-2:]) - {"full_attention"}
         if config.model_type not in MODEL_TYPES or sliding or len(self._model.layers) < 2:
             raise ValueError(
-                f"SVF cannot adapt {encoder.name!r} ({config.model_type}, {len(self._model.layers)} blocks"
-                f"{', ' + sliding.pop() if sliding else ''}); use a model of type {' or '.join(MODEL_TYPES)} with full"
-                " attention and at least 2 blocks, such as smollm2-135m"
+                f"SVF cannot adapt {encoder.name!r} ({config.model_type}, {len(self._model.layers)} blocks, {sliding}); use"
+                f" a model of type {' or '.join(MODEL_TYPES)} with full attention and at least 2 blocks"
             )
         self.rule = rule
         self.layer = len(self._model.layers) - 2
@@ -84,10 +81,8 @@ class Svf:
         return found
 
     def singular_values(self, deltas: np.ndarray) -> dict[str, np.ndarray]:
-        """deltas (lambda, size) -> parameter -> its new singular values (lambda, r), float64, energy preserved.
-
-        ValueError for another shape, an offset that is not finite, or singular values whose new sum is not positive.
-        """
+        """deltas (lambda, size), finite -> parameter -> its new singular values (lambda, r), float64, energy preserved.
+        ValueError where their new sum is not positive."""
         deltas = np.asarray(deltas, dtype=np.float64)
         if deltas.ndim != 2 or deltas.shape[1] != self.size:
             raise ValueError(

@@ -51,16 +51,13 @@ class BlockInput(NamedTuple):
 
 class SvfEncoder:
     """States of (candidate, text) pairs under SVF; made from an encoder that reads one token of the last layer.
-
-    `rule`: see `svf`; `size`: how many offsets a candidate has. ValueError for an encoder with another layer or `mean`.
-    """
+    `rule`: see `svf`; `size`: how many offsets a candidate has."""
 
     def __init__(self, encoder: Encoder, rule: str = "layer") -> None:
         if POSITIONS[encoder.position] is None or encoder.layer != encoder.n_layers:
             raise ValueError(
-                f"SVF reads the penultimate or last token of the last layer, but the encoder has position "
-                f"{encoder.position!r} and layer {encoder.layer} of {encoder.n_layers}; load it with "
-                "position='penultimate', layer=-1"
+                f"SVF reads one token of the last layer, but the encoder has position {encoder.position!r} and layer "
+                f"{encoder.layer} of {encoder.n_layers}; load it with position='penultimate', layer=-1"
             )
         self.encoder = encoder
         self.svf = Svf(encoder, rule)
@@ -96,9 +93,7 @@ class SvfEncoder:
             found = by_rule(deltas, pairs, distinct)
         out = np.array([found[pair] for pair in wanted], dtype=np.float32).reshape(len(wanted), self.encoder.d)
         if not np.isfinite(out).all():
-            raise FloatingPointError(
-                f"the adapted {self.encoder.name!r} gave non-finite hidden states; try smaller offsets"
-            )
+            raise FloatingPointError(f"the adapted {self.encoder.name!r} gave non-finite states; try smaller offsets")
         return out
 
     def _by_top_blocks(

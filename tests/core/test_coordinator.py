@@ -57,11 +57,8 @@ def coordinator(encoder, head: str = "linear", svf: SvfEncoder | None = None, **
 @pytest.mark.parametrize("name", HEADS)
 def test_head_policy_gives_each_pair_its_own_candidates_logits(name):
     head, rng = make_head(name, 3, D), np.random.default_rng(1)
-    thetas, states, candidates = (
-        rng.normal(0, 1, (4, head.size)),
-        rng.normal(0, 1, (6, D)),
-        np.array([3, 0, 0, 2, 1, 3]),
-    )
+    thetas, states = rng.normal(0, 1, (4, head.size)), rng.normal(0, 1, (6, D))
+    candidates = np.array([3, 0, 0, 2, 1, 3])
     policy = HeadPolicy(head, thetas)
     found = policy.logits(candidates, states)
     assert found.shape == (6, 3 + len(ROLES)) and policy.n_agents == 3
@@ -100,13 +97,9 @@ def test_svf_policy_reads_each_candidates_own_states(encoder):
 
 @pytest.mark.parametrize(
     ("head", "settings", "rule"),
-    [
-        ("linear", {}, None),
-        ("low-rank", {"rank": 14}, None),
-        ("block-diagonal-10", {}, "layer"),
-        ("linear", {}, "released"),
-    ],
-)
+    [("linear", {}, None), ("low-rank", {"rank": 14}, None), ("block-diagonal-10", {}, "layer"),
+     ("linear", {}, "released")],
+)  # fmt: skip
 def test_saved_and_loaded_is_the_same(tmp_path, encoder, head, settings, rule):
     made = coordinator(encoder, head, SvfEncoder(encoder, rule) if rule else None, **settings)
     made.save(tmp_path / "seed.1" / "coordinator")

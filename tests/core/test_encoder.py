@@ -70,7 +70,7 @@ def test_encode_is_the_grid_at_the_encoders_layer_and_position(tiny_folder, own_
     for layer in (0, 1, 2, -1, -3):
         for j, position in enumerate(POSITIONS):
             encoder = load_encoder(str(tiny_folder), layer=layer, position=position, cache=False)
-            np.testing.assert_allclose(encoder.encode([SHORT, LONG]), grid[:, layer, j], atol=1e-6)
+            np.testing.assert_allclose(encoder.encode([SHORT, LONG]), grid[:, layer, j], atol=1e-5)
 
 
 def test_cases_15_padding_side_and_batch_do_not_matter(tiny_folder):
@@ -312,7 +312,7 @@ def test_dequantised_weights_give_bit_identical_logits(real):
 def test_interrupted_dequantising_leaves_nothing_that_looks_whole(own_cache):
     code = "from trinity_core.slm import find_model; find_model('smollm2-135m')"
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not list(own_cache.glob("models/.*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
@@ -357,14 +357,14 @@ def test_prefix_is_not_used_where_it_does_not_fit(tiny_folder):
     reusing.encode(grown(0), reuse_prefix=True)
     other = [[{"role": "user", "content": "w59 w58"}, *text[1:]] for text in grown(1)]
     np.testing.assert_allclose(
-        reusing.encode(other, reuse_prefix=True), load_encoder(str(tiny_folder), cache=False).encode(other), atol=1e-6
+        reusing.encode(other, reuse_prefix=True), load_encoder(str(tiny_folder), cache=False).encode(other), atol=1e-5
     )
     for settings in ({"input_format": "chat"}, {"position": "mean"}):
         encoder = load_encoder(str(tiny_folder), cache=False, **settings)
         plain = load_encoder(str(tiny_folder), cache=False, **settings)
         encoder.encode(grown(0), reuse_prefix=True)
         states = encoder.encode(grown(1), reuse_prefix=True)
-        np.testing.assert_allclose(states, plain.encode(grown(1)), atol=1e-6)
+        np.testing.assert_allclose(states, plain.encode(grown(1)), atol=1e-5)
 
 
 def test_prefix_store_forgets_the_oldest_beyond_its_limit(tiny_folder, monkeypatch):
@@ -379,5 +379,5 @@ def test_prefix_store_forgets_the_oldest_beyond_its_limit(tiny_folder, monkeypat
     np.testing.assert_allclose(
         encoder.encode(grown(2), reuse_prefix=True),
         load_encoder(str(tiny_folder), cache=False).encode(grown(2)),
-        atol=1e-6,
+        atol=1e-5,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -27,14 +28,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """name -> folder of a tiny model, made once."""
-    made = {}
-
-    def make(name: str) -> str:
-        if name not in made:
-            made[name] = make_model(tmp_path_factory.mktemp("tiny") / name, **CASES[name])
-        return made[name]
-
-    return make
+    return cache(lambda name: make_model(tmp_path_factory.mktemp("tiny") / name, **CASES[name]))
 
 
 def offsets(count: int, size: int, scale: float = 0.2) -> np.ndarray:
@@ -122,12 +116,9 @@ def test_models_and_settings_that_it_cannot_adapt_are_refused(tiny):
     for settings in ({"position": "mean"}, {"layer": 1}):
         with pytest.raises(ValueError, match=r"position '\w+' and layer \d of 4; load it with"):
             SvfEncoder(load_encoder(tiny("qwen3"), cache=False, **settings))
+    other = SimpleNamespace(config=SimpleNamespace(model_type="gpt2"), layers=[1, 2])
     with pytest.raises(ValueError, match=r"cannot adapt 'other' \(gpt2"):
-        Svf(
-            SimpleNamespace(
-                name="other", model=SimpleNamespace(config=SimpleNamespace(model_type="gpt2"), layers=[1, 2])
-            )
-        )
+        Svf(SimpleNamespace(name="other", model=other))
 
 
 # --- the tied embedding -----------------------------------------------------------------------------------------------
@@ -157,10 +148,8 @@ def test_released_order_and_which_embedding_block_wins(tiny, name):
 
 
 def test_released_states_leave_the_encoder_as_it_was(tiny):
-    encoder = load_encoder(tiny("qwen3"), cache=False)
-    adapted = SvfEncoder(encoder, "released")
-    texts = [transcript(1, 1), transcript(2, 3)]
-    before = encoder.encode(texts)
+    encoder, texts = load_encoder(tiny("qwen3"), cache=False), [transcript(1, 1), transcript(2, 3)]
+    adapted, before = SvfEncoder(encoder, "released"), encoder.encode(texts)
     found = adapted.states(np.vstack([np.zeros(adapted.size), offsets(1, adapted.size)]), [0, 1, 0], [*texts, texts[1]])
     assert np.array_equal(encoder.encode(texts), before)
     np.testing.assert_allclose(found[[0, 2]], before, atol=1e-5)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from made_states import MadeEncoder
 
+from suite import commands
 from suite.baselines.variants import Whitening
 from suite.chapters.learning import label_cost
 from suite.experiments import Experiment, run_experiments, seeds_of
@@ -55,13 +56,9 @@ def pool(questions):
 
 @pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory):
-    before = os.environ.get("TRINITY_CACHE")
-    os.environ["TRINITY_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    if before is None:
-        del os.environ["TRINITY_CACHE"]
-    else:
-        os.environ["TRINITY_CACHE"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -231,11 +228,11 @@ def test_failed_rollouts_are_left_out_and_never_ranked_as_zero(questions, pool):
     assert np.isnan(plays.reward).any() and np.array_equal(plays.fitness, fitness)
 
 
-class Losing:
-    """A world in which the rollouts of some replicates fail."""
+class Changed:
+    """A world whose rewards `change(reward, replicates)` changes in place."""
 
-    def __init__(self, world, lost) -> None:
-        self._world, self.lost = world, lost
+    def __init__(self, world, change) -> None:
+        self._world, self.change = world, change
 
     def __getattr__(self, name):
         return getattr(self._world, name)
@@ -243,21 +240,24 @@ class Losing:
     def play(self, head, thetas, questions, replicates, **options):
         """As the world's."""
         plays = self._world.play(head, thetas, questions, replicates, **options)
-        plays.reward[self.lost(np.broadcast_to(replicates, plays.reward.shape))] = np.nan
+        self.change(plays.reward, np.broadcast_to(replicates, plays.reward.shape))
         return plays
 
 
+def losing(task, lost):
+    """The task, the rollouts of replicates that are `lost` failing."""
+    return replace(task, world=Changed(task.world, lambda reward, number: np.putmask(reward, lost(number), np.nan)))
+
+
 def test_a_candidate_whose_rollouts_all_failed_is_played_again(task):
-    lost = replace(
-        task, world=Losing(task.world, lambda number: (8 <= number) & (number < 16))
-    )  # candidate 1, at first
+    lost = losing(task, lambda number: (8 <= number) & (number < 16))  # candidate 1, at first
     result = train("sep-cma-es", lost, 200, 1, settings=SepCmaEs(population=4, rollouts=8))
     assert result.history["evaluations"].tolist()[:2] == [40, 72] and result.evaluations <= 200
     assert np.isfinite(result.theta).all()
 
 
 def test_where_nothing_but_failures_come_the_training_stops_with_its_log_whole(task, tmp_path):
-    broken, whole = replace(task, world=Losing(task.world, lambda number: number >= 64)), task
+    broken, whole = losing(task, lambda number: number >= 64), task
     settings, log = SepCmaEs(population=4, rollouts=8), tmp_path / "log.jsonl"
     with pytest.raises(TrainingError, match="all rollouts of candidate 0 failed, 8 and 8 more"):
         train("sep-cma-es", broken, 200, 1, settings=settings, log=log)
@@ -269,16 +269,9 @@ def test_where_nothing_but_failures_come_the_training_stops_with_its_log_whole(t
 # case 19: flat fitness
 
 
-def test_flat_fitness_goes_on_and_is_said(questions, pool, task, monkeypatch):
-    real = SimulatedWorld.play
-
-    def nothing_right(self, *args, **kwargs):
-        plays = real(self, *args, **kwargs)
-        plays.reward[:] = 0.0
-        return plays
-
-    monkeypatch.setattr(SimulatedWorld, "play", nothing_right)
-    result = train("sep-cma-es", task, 48 * 30, 1, settings=SMALL["sep-cma-es"])
+def test_flat_fitness_goes_on_and_is_said(task):
+    nothing_right = replace(task, world=Changed(task.world, lambda reward, _: reward.fill(0.0)))
+    result = train("sep-cma-es", nothing_right, 48 * 30, 1, settings=SMALL["sep-cma-es"])
     assert len(result.history) == 30 and result.history["flat"].all() and result.stop == "budget spent"
     assert np.isfinite(result.theta).all()
 
@@ -327,23 +320,12 @@ def test_a_planted_optimum_is_found(questions, pool, method):
     assert result.history[name].iloc[-1] > 2 * result.history[name].iloc[0]
     assert task.rewards(result.theta, 8).mean() > task.rewards(np.zeros(task.n), 8).mean() + 0.2
     # Without its key ingredient, the reward, nothing of the kind is learnt.
-    blind = train(method, Task(_Deaf(world), task.head), 10_000, 1, settings=settings[method])
+
+    def tosses(reward, _):
+        reward[:] = np.random.default_rng(reward.size).integers(0, 2, reward.shape)
+
+    blind = train(method, Task(Changed(world, tosses), task.head), 10_000, 1, settings=settings[method])
     assert task.rewards(blind.theta, 8).mean() < task.rewards(result.theta, 8).mean() - 0.1
-
-
-class _Deaf:
-    """A world whose rewards are coin tosses."""
-
-    def __init__(self, world) -> None:
-        self._world = world
-
-    def __getattr__(self, name):
-        return getattr(self._world, name)
-
-    def play(self, *args, **kwargs):
-        plays = self._world.play(*args, **kwargs)
-        plays.reward[:] = np.random.default_rng(plays.reward.size).integers(0, 2, plays.reward.shape)
-        return plays
 
 
 def test_sft_learns_the_oracle_labels(task):
@@ -496,31 +478,22 @@ def test_heads_and_tasks_that_do_not_fit_are_refused(task):
 # the command
 
 
-COMMAND = (sys.executable, "-m", "suite.commands", "train", "--profile", "smoke", "--method", "sep-cma-es", "--seed", "1")
-
-
-def run(folder, *more, **kwargs):
-    words = [*COMMAND, "--out", str(folder), *more]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, **kwargs)
-
-
 @pytest.fixture(scope="module")
 def shared_cache():
     """The command encodes what the bank lacks: once, in the cache that all tests share."""
-    environment = dict(os.environ)
-    environment.pop("TRINITY_CACHE", None)
-    return environment
+    return {name: value for name, value in os.environ.items() if name != "TRINITY_CACHE"}
 
 
 def test_a_killed_command_ends_with_the_theta_of_an_uninterrupted_one(tmp_path, shared_cache):
-    whole = run(tmp_path / "whole", "--budget", "2112", env=shared_cache)
-    assert whole.returncode == 0, whole.stderr
-    result = json.loads((tmp_path / "whole" / "result.json").read_text())
+    def started(folder):
+        words = ["-m", "suite.commands", "train", "--profile", "smoke", "--budget", "2112", "--out", str(folder)]
+        return subprocess.Popen([sys.executable, *words], cwd=ROOT, env=shared_cache, stderr=subprocess.DEVNULL)
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert started(whole).wait(300) == 0
+    result = json.loads((whole / "result.json").read_text())
     assert result["evaluations"] == 2112 and 0 < result["reward, test questions"] < 1
-    killed = tmp_path / "killed"
-    words = [*COMMAND, "--out", str(killed), "--budget", "2112"]
-    process = subprocess.Popen(words, cwd=ROOT, env=shared_cache, stderr=subprocess.DEVNULL)
-    log = killed / "log.jsonl"
+    process, log = started(killed), killed / "log.jsonl"
     until = time.monotonic() + 120
     while time.monotonic() < until and process.poll() is None:
         if log.is_file() and log.read_bytes().count(b"\n") >= 2:
@@ -528,20 +501,23 @@ def test_a_killed_command_ends_with_the_theta_of_an_uninterrupted_one(tmp_path, 
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert log.is_file()
-    again = run(killed, "--budget", "2112", env=shared_cache)
-    assert again.returncode == 0, again.stderr
+    assert log.is_file() and started(killed).wait(300) == 0
     for name in ("log.jsonl", "coordinator.safetensors", "history.csv", "result.json"):
-        assert (killed / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
 
 
-def test_the_command_names_what_is_wrong(tmp_path, shared_cache):
-    assert "give 0 or more" in run(tmp_path, "--seed", "-1", env=shared_cache).stderr
-    assert "give 1 or more" in run(tmp_path, "--budget", "0", env=shared_cache).stderr
-    small = run(tmp_path, "--budget", "5", env=shared_cache)
-    assert small.returncode == 2 and "too small" in small.stderr and "Traceback" not in small.stderr
-    other = run(tmp_path / "o", "--method", "reinforce", "--head", "sparse", env=shared_cache)
-    assert other.returncode == 2 and "linear head" in other.stderr
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("--seed -1", "give 0 or more"), ("--budget 0", "give 1 or more"), ("--budget 5", "too small"),
+     ("--method reinforce --head sparse", "linear head")],
+)  # fmt: skip
+def test_the_command_names_what_is_wrong(tmp_path, monkeypatch, capsys, words, said):
+    monkeypatch.delenv("TRINITY_CACHE")  # the shared one
+    try:
+        code = commands.main(["train", "--profile", "smoke", "--out", str(tmp_path / "o"), *words.split()])
+    except SystemExit as error:
+        code = error.code
+    assert code == 2 and said in capsys.readouterr().err
 
 
 # many at once

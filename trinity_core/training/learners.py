@@ -20,10 +20,13 @@ from trinity_core.world import Plays
 
 
 class Learner(ABC):
-    """What `train` needs of a method; `theta` (n,) is the result so far."""
+    """What `train` needs of a method, made from its `settings`; `theta` (n,) is the result so far."""
 
-    theta: np.ndarray
     divisible = False  # whether an iteration may be cut to fewer candidates
+
+    def __init__(self, settings: Any, task: Task, seed: int) -> None:
+        self.settings, self.task, self.seed = settings, task, seed
+        self.theta = np.zeros(task.n)
 
     @abstractmethod
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
@@ -61,7 +64,7 @@ class _SepCmaEs(Learner):
     def __init__(self, settings: SepCmaEs, task: Task, seed: int) -> None:
         import cma
 
-        self.settings = settings
+        super().__init__(settings, task, seed)
         generator = np.random.default_rng([seed, 0xC3A])  # pycma's own: the clock at seed 0, numpy's global
         options: dict[str, Any] = {"CMA_diagonal": True, "seed": np.nan, "verbose": -9, "verb_log": 0}
         options["randn"] = lambda *shape: generator.standard_normal(shape)
@@ -70,17 +73,12 @@ class _SepCmaEs(Learner):
         if settings.mirrored:
             options |= {"CMA_mirrors": 0.4999, "CMA_mirrormethod": 0}
         head = task.head.initial(np.random.default_rng([seed, 0x170]))
-        start = np.concatenate([np.zeros(task.n - len(head)), head])
-        self.strategy = cma.CMAEvolutionStrategy(start, settings.sigma, options)
+        self.theta[task.n - len(head) :] = head
+        self.strategy = cma.CMAEvolutionStrategy(self.theta, settings.sigma, options)
         # The step size follows which of the first two candidates is better, and stays where they tie: its rule reads
         # the fitness itself, not the ranks that `replay` sorts by.
         update = self.strategy.adapt_sigma.update2
         self.strategy.adapt_sigma.update2 = lambda es, **_: update(es, function_values=self._costs)
-
-    @property
-    def theta(self) -> np.ndarray:
-        """The mean m of the distribution (pycma's xfavorite)."""
-        return np.array(self.strategy.result.xfavorite)
 
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
         self._asked = self.strategy.ask()
@@ -103,6 +101,7 @@ class _SepCmaEs(Learner):
             # pycma compares two of its own numbers and warns of "apparent inconsistency" where they differ by rounding.
             warnings.filterwarnings("ignore", message="TPA: apparent inconsistency")
             self.strategy.tell(self._asked, ranks.tolist())
+        self.theta = np.array(self.strategy.result.xfavorite)  # the mean m of the distribution
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,11 @@ class RandomSearch:
 
 class _RandomSearch(Learner):
     divisible = True
-
-    def __init__(self, settings: RandomSearch, task: Task, seed: int) -> None:
-        self.settings, self.n, self.seed = settings, task.n, seed
-        self.theta, self.best = np.zeros(task.n), -np.inf
+    best = -np.inf
 
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
         bound, generator = self.settings.bound, np.random.default_rng([self.seed, 0x5EA, iteration])
-        self._asked = generator.uniform(-bound, bound, (self.settings.vectors, self.n))
+        self._asked = generator.uniform(-bound, bound, (self.settings.vectors, self.task.n))
         return self._asked, self.settings.rollouts
 
     def replay(self, fitness: np.ndarray, told: Mapping[str, Any]) -> None:
@@ -154,13 +150,13 @@ class Reinforce:
         """A learner at theta = 0. ValueError for tasks whose gradient is not that of a linear head on fixed states."""
         task.check_linear("REINFORCE")
         one_of("baseline", self.baseline, ("none", "family"))
-        return _Reinforce(self, task)
+        return _Reinforce(self, task, seed)
 
 
 class _Reinforce(Learner):
-    def __init__(self, settings: Reinforce, task: Task) -> None:
-        self.settings, self.task = settings, task
-        self.theta, self.adam = np.zeros(task.n), Adam(settings.rate, task.n)
+    def __init__(self, settings: Reinforce, task: Task, seed: int) -> None:
+        super().__init__(settings, task, seed)
+        self.adam = Adam(settings.rate, task.n)
 
     def ask(self, iteration: int) -> tuple[np.ndarray, int]:
         return self.theta[None], self.settings.rollouts

@@ -131,17 +131,13 @@ def _play(
     for place in np.flatnonzero(np.isnan(fitness)):
         trouble = f"iteration {iteration}: all rollouts of candidate {place} failed, {rollouts} and"
         if before + spent + rollouts > budget:
-            raise TrainingError(
-                f"{trouble} the budget of {budget} has no room to play it again; see the pool's errors, then start again"
-            )
+            raise TrainingError(f"{trouble} the budget of {budget} has no room to play it again; see the pool's errors")
         one = slice(place, place + 1)
         again = task.play(thetas[one], questions[one], before + spent + np.arange(rollouts)[None])
         spent += rollouts
         fitness[place] = again.fitness[0]
         if np.isnan(fitness[place]):
-            raise TrainingError(
-                f"{trouble} {rollouts} more; see the pool's errors, then start again: the training goes on from here"
-            )
+            raise TrainingError(f"{trouble} {rollouts} more; see the pool's errors; started again it goes on from here")
     return fitness, plays, spent
 
 
