@@ -12,9 +12,9 @@ from suite.results import style
 def draw_losses(losses: pd.DataFrame) -> Figure:
     """One panel a part, one row a variant: loss with its interval, the paper's a diamond; `losses` of `ablations`."""
     label = "points lost against TRINITY (bar: 95 % interval; diamond: the paper, on its own tasks)"
+    colours = {f"{agent} only": colour for agent, colour in style.AGENT_COLOURS.items()}
     width = 2.2 + 2.0 * losses["part"].nunique()
-    return style.panels(losses, lambda row: (style.AGENT_COLOURS.get(row["system"].removesuffix(" only"), style.BLACK),),
-                        label, width=width)  # fmt: skip
+    return style.panels(losses, lambda row: (colours.get(row["system"], style.BLACK),), label, width=width)
 
 
 def draw_turns(spending: pd.DataFrame) -> Figure:

@@ -185,10 +185,8 @@ class Ladder:
     tokens: np.ndarray
 
     def at(self, tokens: Mapping[str, float], families: Sequence[str]) -> tuple[np.ndarray, dict[str, float]]:
-        """Rewards (1, n_questions, R) at a family's mean output `tokens`, and the mean effort that they pay for.
-
-        The reward is the mean of the mixture; below the first or above the last step it is that step's.
-        """
+        """Rewards (1, n_questions, R) at a family's mean output `tokens`, and the mean effort that they pay for. The
+        reward is the mean of the mixture; below the first or above the last step it is that step's."""
         names = np.asarray(families)
         out, paid = np.empty((1, *self.reward.shape[1:])), {}
         for family in dict.fromkeys(names.tolist()):
@@ -203,10 +201,8 @@ class Ladder:
 
 
 def majority_ladder(pool: Any, questions: Sequence[Question], agent: int, *, samples: int, replicates: int) -> Ladder:
-    """Majority of 1, 3, 5, ... `samples` answers of one agent; a tie goes to the answer seen first.
-
-    Simulated answers are the same answer where they are the same text (`baselines.committee` asks the checkers).
-    """
+    """Majority of 1, 3, 5, ... `samples` answers of one agent; a tie goes to the answer seen first. Simulated answers
+    are the same answer where they are the same text (`baselines.committee` asks the checkers)."""
     efforts = tuple(range(1, samples + 1, 2))
     numbers = [samples * (FRESH + r) + s for r in range(replicates) for s in range(samples)]
     asked = ask_once(pool, [(agent, question) for question in questions], seed=1, replicates=numbers)

@@ -36,9 +36,7 @@ def kind_of(method: str, agents: Sequence[str]) -> str:
 
 def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
     """Output tokens a question of every coordination method, ours with interval and the printed one, a panel a task.
-
-    Columns method, task, paper, ours, low, high.
-    """
+    Columns method, task, paper, ours, low, high."""
     rows = frame.rename(columns={"method": "system", "task": "part", "ours": "value"})
     fig = style.panels(rows, lambda row: (style.METHOD_COLOURS[row["system"]],), "output tokens (log)", width=11.5,
                        titles={task: task for task in tasks}, origin=None, sharex=True)  # fmt: skip
@@ -56,10 +54,8 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
 
 def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
     """Score against each cost, a panel a column of `axes_of` (column -> axis label), the Pareto front as a line.
-
     Columns method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool).
-    Names stand beside TRINITY and what is on the front; the bar is TRINITY's interval.
-    """
+    Names stand beside TRINITY and what is on the front; the bar is TRINITY's interval."""
     fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
     for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
         for kind, (colour, marker, text) in KINDS.items():

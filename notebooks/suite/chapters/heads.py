@@ -55,9 +55,7 @@ def heads(n_agents: int, d: int) -> dict[str, Head]:
 # --- Table 6 ---
 def sizes(d: int) -> pd.DataFrame:
     """Columns head, printed (NaN for rows of ours), counted (at the paper's d), here (at `d`), to linear (there, here).
-
-    Counted from the arrays that each head splits its weights into, not from a formula.
-    """
+    Counted from the arrays that each head splits its weights into, not from a formula."""
     n_agents, own = int(text_number("agents")), int(text_number("hidden_size"))
     counted, here = (
         pd.Series(
@@ -125,11 +123,9 @@ def printed() -> pd.DataFrame:
 # --- what they chose ---
 @dataclass(frozen=True)
 class Played:
-    """The results of one row's seeds on the test questions, played in this process: Plays (S, n_q R).
-
-    `own`: as the head decides by design, `drawn` and `argmax`: in either way, `blind`: `own` with each text replaced
-    by the average one. `bits` (S, 2): the entropy of the agents under `own`, and the part of it that the state decides.
-    """
+    """The results of one row's seeds on the test questions, played in this process: Plays (S, n_q R). `own`: as the
+    head decides by design, `drawn` and `argmax`: in either way, `blind`: `own` with each text replaced by the average
+    one. `bits` (S, 2): the entropy of the agents under `own`, and the part of it that the state decides."""
 
     own: Plays
     drawn: Plays
@@ -170,9 +166,7 @@ def shares(play: Plays, families: Sequence[str], agents: Sequence[str]) -> pd.Da
 
 def chosen(found: Mapping[str, Played], families: Sequence[str], agents: Sequence[str]) -> pd.DataFrame:
     """One row a head and seed: main agent, its share of the turns (percent), entropy and what of it the state decides.
-
-    "largest by argmax" is the share of the agent that acts most when the same weights decide by argmax. Bits.
-    """
+    "largest by argmax" is the share of the agent that acts most when the same weights decide by argmax. Bits."""
     rows = []
     for head, played in found.items():
         own, argmax = (shares(play, families, agents) for play in (played.own, played.argmax))

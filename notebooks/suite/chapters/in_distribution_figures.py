@@ -31,10 +31,8 @@ def colour_of(system: str) -> str:
 
 def draw_systems(rows: pd.DataFrame, cost: pd.DataFrame, groups: Iterable[Sequence[str]]) -> Figure:
     """A panel a family and the mean; a row a system with its interval, a hollow diamond where the paper prints a score.
-
     `rows` as of `score_rows`, `cost` as of `cost_rows`; `groups` of systems stand apart, from top to bottom. The grey
-    band is TRINITY's interval. Output tokens and cents a question stand at the right.
-    """
+    band is TRINITY's interval. Output tokens and cents a question stand at the right."""
     parts, places = rows["part"].unique(), {}
     for number, group in enumerate(groups):
         places |= {system: len(places) + place + 0.6 * number for place, system in enumerate(group)}
@@ -76,10 +74,8 @@ def _amounts(ax: Axes, places: Mapping[str, float], cost: pd.DataFrame) -> None:
 
 
 def draw_leads(rows: pd.DataFrame, order: Sequence[str]) -> Figure:
-    """TRINITY minus each system: the mean with its paired interval, the four families as small marks.
-
-    `rows` as of `leads`. Grey where the interval holds 0.
-    """
+    """TRINITY minus each system: the mean with its paired interval, the four families as small marks. `rows` as of
+    `leads`. Grey where the interval holds 0."""
     fig, ax = plt.subplots(figsize=(8.6, 0.3 * len(order) + 1.3))
     ax.axvline(0, color=style.BLACK, linewidth=1)
     for place, name in enumerate(order):

@@ -1,7 +1,4 @@
-"""Learning algorithms side by side (Table 4, Figure 6): who does best with how many atomic evaluations, and how.
-
-Works on `experiments.Trained`, several seeds of each method.
-"""
+"""Learning algorithms side by side (Table 4, Figure 6): who does best with how many atomic evaluations, and how."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task
+from suite.published import BENCHMARKS
 from suite.stats import scores
 from suite.stats.intervals import Estimate
 from suite.stats.scores import AVERAGE
@@ -76,20 +74,14 @@ def score_table(runs: Runs, families: Sequence[str], reference: str) -> pd.DataF
 
 def part(base: Experiment) -> Experiment:
     """The same experiment on the first three quarters of each family's training questions."""
-    return replace(base, per_family=3 * train_size(base) // 4)
-
-
-def train_size(base: Experiment) -> int:
-    """Training questions of each family."""
-    world = get_world(base.profile, "train")
-    return len(world.questions) // len({question.family for question in world.questions})
+    return replace(base, per_family=3 * (len(get_world(base.profile, "train").questions) // len(BENCHMARKS)) // 4)
 
 
 def validated(runs: Sequence[Trained]) -> Estimate:
     """The reward (percent) of trainings on `part` of the training questions, on the quarter that they left out."""
     base = runs[0].experiment
     world = get_world(base.profile, "train")
-    size = train_size(base)
+    size = len(world.questions) // len(BENCHMARKS)  # of each family
     out = [place for place in range(len(world.questions)) if place % size >= base.per_family]
     found = np.stack([make_task(run.experiment).rewards(run.result.theta, REPLICATES, world)[out] for run in runs])
     return scores.score(found, [world.questions[place].family for place in out])

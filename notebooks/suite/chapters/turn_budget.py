@@ -34,10 +34,8 @@ def step(
 
 def by_turn(turns: pd.DataFrame) -> pd.DataFrame:
     """One row a turn: percent of rollouts that reach it, its roles' shares, and how many have ended by then, and how.
-
     `turns` of `plays_turns`. Columns `reached`; a column a role; `accepted`, `no answer` (a Verifier before any
-    answer): of all rollouts.
-    """
+    answer): of all rollouts."""
     rollouts = (turns["turn"] == 1).sum()
     roles = pd.crosstab(turns["turn"], turns["role"]).reindex(columns=ROLES, fill_value=0)
     ends = {"accepted": "accepted", "verifier before answer": "no answer"}

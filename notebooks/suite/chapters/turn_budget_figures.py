@@ -31,10 +31,8 @@ def budget(
     lines: Mapping[str, Mapping[str, float]],
     paper: Mapping[str, pd.DataFrame],
 ) -> Figure:
-    """One panel a question set: title -> {curve's name: columns K, value, low, high}, all in percent.
-
-    `lines`: title -> {agent: its score alone}, drawn across; `paper`: title -> columns K, value, drawn as marks.
-    """
+    """One panel a question set: title -> {curve's name: columns K, value, low, high}, all in percent. `lines`: title ->
+    {agent: its score alone}, drawn across; `paper`: title -> columns K, value, drawn as marks."""
     fig, axes = plt.subplots(1, len(panels), figsize=(5.6 * len(panels), 4.3), squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         for name, curve in curves.items():

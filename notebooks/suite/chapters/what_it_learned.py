@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -60,9 +60,7 @@ def cells(turns: pd.DataFrame, chosen: np.ndarray | None = None) -> np.ndarray:
 
 def shares(turns: pd.DataFrame, column: str, names: Sequence[str], by: str) -> pd.DataFrame:
     """The percent of the turns that each of `names` had (agents by place, roles by name), in each group of `by`.
-
-    Columns: `by`, name, value, low, high.
-    """
+    Columns: `by`, name, value, low, high."""
     rows = []
     for group in turns[by].unique():
         part = turns[turns[by] == group]
@@ -102,8 +100,7 @@ def evenness(counts: Sequence[float]) -> float:
 
 
 # --- telling choices from states ---
-@dataclass(frozen=True)
-class Readings:
+class Readings(NamedTuple):
     """What a coordinator read and how it weighed it, a row a turn: states (n, d), logits (n, L+3), chances (n, L), and
     how many entries the transcript had (n, most + 1), 1 in that column."""
 
@@ -115,9 +112,8 @@ class Readings:
 
 def replay(runs: Sequence[Trained]) -> tuple[Task, list[Plays]]:
     """The task of several seeds of one experiment on its test questions, and each one's test rollouts, played again.
-
-    Nodes are numbers of one process's world, so those of `Trained.test_plays`, played elsewhere, cannot be looked up.
-    """
+    Nodes are numbers of one process's world, so those of `Trained.test_plays`, played elsewhere, cannot be looked
+    up."""
     e = runs[0].experiment
     task = replace(make_task(e), world=get_world(e.profile, "test", e.transcript, e.max_turns, e.position))
     return task, [task.judge(run.result.theta, REPLICATES) for run in runs]
@@ -158,11 +154,9 @@ def accuracies(
     task: Task, thetas: Sequence[np.ndarray], turns: pd.DataFrame, families: Sequence[str], *, folds: int, seed: int
 ) -> pd.DataFrame:
     """The rows of Figures 12 and 13: features, labels, kernel, accuracy, low, high, base, ceiling, and the accuracy's
-    gain over the base rate with its interval.
-
-    Labels are the agent chosen (one rollout a question, every turn), over all families and by family, and the family
-    (task type; the question alone). `thetas`: one a seed of `turns`; a model is fitted for each. Folds are by question.
-    """
+    gain over the base rate with its interval. Labels are the agent chosen (one rollout a question, every turn), over
+    all families and by family, and the family (task type; the question alone). `thetas`: one a seed of `turns`; a model
+    is fitted for each. Folds are by question."""
     fold, place = folds_of(families, folds, seed), np.asarray(families)
     found: dict[tuple[str, str, str], list[np.ndarray]] = {}  # (right, ceiling; Q) of each seed
     options: dict[str, list[np.ndarray]] = {}  # (labels, Q) of each seed: how often each label stands

@@ -51,10 +51,8 @@ def draw_by_turn(agents: pd.DataFrame, roles: pd.DataFrame) -> Figure:
 
 
 def draw_transitions(panels: Mapping[str, pd.DataFrame], least: float = 3.0) -> Figure:
-    """A diagram a panel: circles are the roles, an arrow's width the percent of the moves out of its place.
-
-    Frames of `what_it_learned.transitions`; moves below `least` percent are left out.
-    """
+    """A diagram a panel: circles are the roles, an arrow's width the percent of the moves out of its place. Frames of
+    `what_it_learned.transitions`; moves below `least` percent are left out."""
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     fig, axes = plt.subplots(rows, columns, figsize=(5.6 * columns, 3.1 * rows), squeeze=False)
@@ -129,9 +127,7 @@ def draw_planes(planes: Mapping[str, np.ndarray], families: Sequence[str], agent
 
 def draw_labels(labels: pd.DataFrame, paper: Mapping[tuple[str, str], float]) -> Figure:
     """Table 5: a panel a family, a row an agent, the percent of questions whose oracle label it is; paper: diamonds.
-
-    `labels`: columns family, name, value, low, high; `paper`: (family, agent) -> percent.
-    """
+    `labels`: columns family, name, value, low, high; `paper`: (family, agent) -> percent."""
     rows = labels.rename(columns={"family": "part", "name": "system"})
     rows["paper"] = [paper[key] for key in zip(rows["part"], rows["system"], strict=True)]
     label = "questions with this label (%; bar: 95 % interval; diamond: the paper; line: even)"

@@ -2,8 +2,8 @@
 
 The held-out questions are our stand-ins for AIME2025, BigCodeBench and GPQA-D (`questions.heldout`). The pool's
 abilities are solved per family and split, so giving it held-out questions leaves its agents on the four families as
-they were; on the held-out families each agent alone has the score of its row in Table 1. MT-Bench is not played: its replies are
-rated by a judge, and the simulated agents' replies are right or wrong, not better or worse.
+they were; on the held-out families each agent alone has the score of its row in Table 1. MT-Bench is not played: its
+replies are rated by a judge, and the simulated agents' replies are right or wrong, not better or worse.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ PER_FAMILY = 30  # as many as AIME2025 has
 
 @lru_cache(maxsize=1)
 def heldout_world(profile: str) -> SimulatedWorld:
-    """The world of the held-out families' first questions (`PER_FAMILY`, or the profile's own number).
-
-    Its pool knows the profile's questions of the four families too: it is the one pool of training and of Table 1.
-    """
+    """The world of the held-out families' first questions (`PER_FAMILY`, or the profile's own number). Its pool knows
+    the profile's questions of the four families too: it is the one pool of training and of Table 1."""
     size = get_profile(profile)
     asked = [q for family in COLUMNS for q in load_heldout(family)[: min(PER_FAMILY, size.per_family)]]
     pool = load_pool("paper7", questions=[*load_questions(per_family=size.per_family), *asked])

@@ -39,11 +39,8 @@ def scores(
     parts: Sequence[str] | None = None,
     paper: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """`score` of each system's rewards, in the module's form.
-
-    `parts`: which, in this order; None: each family, then the average. `paper`: the printed numbers, a row a system and
-    a column a part.
-    """
+    """`score` of each system's rewards, in the module's form. `parts`: which, in this order; None: each family, then
+    the average. `paper`: the printed numbers, a row a system and a column a part."""
     return _frame({name: (score, rewards) for name, rewards in systems.items()}, families, parts, paper)
 
 

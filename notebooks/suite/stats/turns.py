@@ -13,10 +13,8 @@ from trinity_core.world import STOPS, Plays
 
 def plays_turns(plays: Sequence[Plays], families: Sequence[str]) -> pd.DataFrame:
     """One row a turn of the rollouts of several populations, one after the other; a candidate is a training's seed.
-
     `families`: of a world's questions. Columns seed (from 0), rollout, question (place), family, turn (from 1), node,
-    agent (place), role, named (by a Thinker) and next: the role of the turn after it, or how the rollout ended.
-    """
+    agent (place), role, named (by a Thinker) and next: the role of the turn after it, or how the rollout ended."""
     tables, names = [], np.array([*ROLES, *STOPS])
     for play in plays:
         acted = play.agents >= 0
