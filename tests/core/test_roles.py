@@ -154,10 +154,7 @@ def test_transcript_rules():
     assert [m["role"] for m in paper.messages()] == ["user", "thinker", "worker", "verifier"]
     released = Transcript("Q?", rule="released").append("thinker", "halve").append("worker", "7").append("worker", "8")
     released = released.append("verifier", "REVISE no")
-    assert released.messages()[1:] == [
-        {"role": "thought", "content": "1. 7"},
-        {"role": "thought", "content": "2. 8"},
-    ]
+    assert released.messages()[1:] == [{"role": "thought", "content": "1. 7"}, {"role": "thought", "content": "2. 8"}]
     assert Transcript("Q?").append("worker", "") == Transcript("Q?")
 
 

@@ -85,8 +85,7 @@ class Scripted:
 def play(roles, script=None, question=QUESTIONS[3], **settings):
     pool = FakePool(script)
     (rollout,) = run_rollouts(
-        [Job(question)], Scripted(roles), FakeEncoder(), pool, LoopSettings(mode="argmax", **settings),
-        check=is_right,
+        [Job(question)], Scripted(roles), FakeEncoder(), pool, LoopSettings(mode="argmax", **settings), check=is_right
     )
     return rollout, pool
 
@@ -167,7 +166,9 @@ def test_cut_accept_is_no_accept():
 def test_empty_message_counts_as_a_turn_and_adds_nothing():
     encoder = FakeEncoder()
     pool = FakePool(lambda a, r, t: "" if t == 1 else "Answer: 6")
-    (rollout,) = run_rollouts([Job(QUESTIONS[3])], Scripted(["worker"] * 2), encoder, pool, LoopSettings(2, "argmax"), check=is_right)
+    (rollout,) = run_rollouts(
+        [Job(QUESTIONS[3])], Scripted(["worker"] * 2), encoder, pool, LoopSettings(2, "argmax"), check=is_right
+    )
     assert (len(rollout.turns), rollout.reward) == (2, 1.0)
     assert encoder.seen[0] == encoder.seen[1], "the transcript did not grow"
 
@@ -239,7 +240,9 @@ def test_each_distinct_transcript_and_call_is_made_once():
 
 def test_sample_mode_follows_the_heads_chances():
     jobs = [Job(QUESTIONS[0], 0, r) for r in range(600)]
-    rollouts = run_rollouts(jobs, linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), LoopSettings(max_turns=1), check=is_right)
+    rollouts = run_rollouts(
+        jobs, linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), LoopSettings(max_turns=1), check=is_right
+    )
     table = turns_table(rollouts, FakePool())
     assert abs((table.role == "verifier").mean() - 1 / 3) < 0.06 and abs((table.agent == "a0").mean() - 1 / 2) < 0.06
     assert set(table.p_agent) == {0.5} and np.allclose(table.p_role, 1 / 3)
@@ -251,7 +254,14 @@ def test_budget_stop_passes_through():
             raise BudgetExceeded("2 calls are the cap")
 
     with pytest.raises(BudgetExceeded, match="the cap"):
-        run_rollouts([Job(QUESTIONS[0])], Scripted(["worker"]), FakeEncoder(), Capped(), LoopSettings(1, "argmax"), check=is_right)
+        run_rollouts(
+            [Job(QUESTIONS[0])],
+            Scripted(["worker"]),
+            FakeEncoder(),
+            Capped(),
+            LoopSettings(1, "argmax"),
+            check=is_right,
+        )
 
 
 def test_works_inside_a_running_event_loop():
@@ -262,7 +272,9 @@ def test_works_inside_a_running_event_loop():
 
 
 def test_tables_are_tidy():
-    rollouts = run_rollouts([Job(q) for q in QUESTIONS], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right)
+    rollouts = run_rollouts(
+        [Job(q) for q in QUESTIONS], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right
+    )
     table, turns = rollouts_table(rollouts), turns_table(rollouts, FakePool())
     assert len(table) == len(QUESTIONS) and len(turns) == table.turns.sum()
     asked = turns[turns.tokens_in > 0]
@@ -316,10 +328,14 @@ def test_bad_settings_are_named():
         run_rollouts([Job(QUESTIONS[0])], linear(np.zeros((6, 4))), FakeEncoder(), FakePool(), check=is_right)
     for candidate in (-1, 1):
         with pytest.raises(ValueError, match="population of 1"):
-            run_rollouts([Job(QUESTIONS[0], candidate)], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right)
+            run_rollouts(
+                [Job(QUESTIONS[0], candidate)], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right
+            )
     pool, open_ended = FakePool(), Question("talk-0", "mtbench", "test", "What is 1 + 1?", "1 + 1", 0, "judge", "")
     with pytest.raises(ValueError, match="talk-0 has no automatic checker"):
-        run_rollouts([Job(open_ended)], Scripted(["worker"]), FakeEncoder(), pool, LoopSettings(1, "argmax"), check=is_right)
+        run_rollouts(
+            [Job(open_ended)], Scripted(["worker"]), FakeEncoder(), pool, LoopSettings(1, "argmax"), check=is_right
+        )
     assert not pool.calls, "refused before any call is paid for"
     with pytest.raises(TypeError, match="text is None"):
         Message(None, 1, 1, None, "stop")
@@ -330,7 +346,9 @@ def test_bad_settings_are_named():
 
 
 @pytest.mark.parametrize(
-    "words", [["rollout", "--profile", "offline", "--list-questions"], ["questions", "--list"]], ids=lambda words: words[0]
+    "words",
+    [["rollout", "--profile", "offline", "--list-questions"], ["questions", "--list"]],
+    ids=lambda words: words[0],
 )
 def test_a_reader_who_had_enough_is_no_error(words):
     command = [sys.executable, "-m", "suite.commands", *words]
@@ -349,7 +367,10 @@ def test_the_command_names_what_is_wrong(capsys):
     ):
         assert trinity(["rollout", "--profile", "smoke", *words]) == 2
         assert named in capsys.readouterr().err
-    for words, named in (([], "--list-questions --question"), (["--question", "math-test-000", "--seed", "-1"], "'-1'")):
+    for words, named in (
+        ([], "--list-questions --question"),
+        (["--question", "math-test-000", "--seed", "-1"], "'-1'"),
+    ):
         with pytest.raises(SystemExit):
             trinity(["rollout", *words])
         assert named in capsys.readouterr().err

@@ -502,7 +502,9 @@ def test_command_lists_runs_and_writes(capsys, tmp_path):
     assert trinity(["baselines", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == list(BASELINES)
-    assert trinity(["baselines", "--run", "best-fixed", "--profile", "smoke", "--seed", "3", "--out", str(tmp_path)]) == 0
+    assert (
+        trinity(["baselines", "--run", "best-fixed", "--profile", "smoke", "--seed", "3", "--out", str(tmp_path)]) == 0
+    )
     said = capsys.readouterr().out
     assert (
         "training: 336 calls" in said and "in all: 48 calls" in said and "dollars" in said and str(tmp_path) not in said
@@ -519,7 +521,9 @@ def test_command_names_what_is_wrong(capsys):
     assert "no pool 'paper8'" in capsys.readouterr().err
     assert trinity(["baselines", "--run", "single", "--pool", "paper7-live"]) == 2
     assert "may cost money: say how much with --max-dollars" in capsys.readouterr().err
-    assert trinity(["baselines", "--run", "best-fixed", "--max-dollars", "1"]) == 0  # nobody is paid: a limit is no error
+    assert (
+        trinity(["baselines", "--run", "best-fixed", "--max-dollars", "1"]) == 0
+    )  # nobody is paid: a limit is no error
     assert trinity(["baselines", "--run", "nothing"]) == 2 and "unknown baseline" in capsys.readouterr().err
     for words in ([], ["--run", "single", "--seed", "-1"]):
         with pytest.raises(SystemExit):

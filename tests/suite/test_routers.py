@@ -148,31 +148,10 @@ def test_routerdc_leaves_its_input_alone_and_takes_constant_dimensions():
     assert np.abs(router.similarities(states)).max() <= 1 + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda x, s: (x, s[:-1]), r"\(39, 5\).*\(40, L\)"),
-        (lambda x, s: (x, s[:, :1]), r"L >= 2"),
-        (lambda x, s: (x, s[:, 0]), r"\(40,\)"),
-        (lambda x, s: (x[0], s), r"states have shape \(24,\)"),
-        (lambda x, s: (x[:0], s[:0]), r"at least one question"),
-        (lambda x, s: (np.where(np.arange(40)[:, None] == 3, np.nan, x), s), "question 3 .*not finite"),
-        (lambda x, s: (x, np.where(np.arange(40)[:, None] == 2, np.nan, s)), "agent 0 on question 2 is nan"),
-        (lambda x, s: (x, s + 1), "score of agent .* give numbers in"),
-        (lambda x, s: (x, np.ones_like(s)), "no pair of agents"),
-    ],
-)
-def test_routerdc_refuses(change, message):
+def test_routerdc_refuses_scores_that_teach_nothing():
     states, scores, _, _ = planted(0, n=40)
-    with pytest.raises(ValueError, match=message):
-        routerdc.fit(*change(states, scores), seed=0, settings=QUICK)
-
-
-def test_routerdc_refuses_states_of_another_encoder():
-    states, scores, _, _ = planted(0, n=40)
-    router = routerdc.fit(states, scores, seed=0, settings=replace(QUICK, steps=2))
-    with pytest.raises(ValueError, match=r"d = 24 numbers.*d = 23"):
-        router.choose(states[:, :23])
+    with pytest.raises(ValueError, match="no pair of agents"):
+        routerdc.fit(states, np.ones_like(scores), seed=0, settings=QUICK)
 
 
 # --- Smoothie: the core -----------------------------------------------------------------------------------------------
@@ -212,9 +191,7 @@ def test_smoothie_chooses_per_question_what_one_agent_cannot():
     one, _ = gaussian_outputs(100, [0.3, 1.0, 1.0, 1.0, 1.0], seed=1)
     two, _ = gaussian_outputs(100, [1.0, 1.0, 0.3, 1.0, 1.0], seed=2)
     outputs, best = np.concatenate([one, two]), np.repeat([0, 2], 100)
-    states = np.concatenate([np.zeros((100, 2)), np.ones((100, 2))]) + np.linspace(0, 0.1, 200)[:, None]
     assert (smoothie.choose_dependent(outputs) == best).mean() > 0.95
-    assert (smoothie.choose_dependent(outputs, states, 20) == best).all()  # neighbours add up the evidence
     assert (smoothie.choose_independent(outputs) == best).mean() == 0.5
 
 
@@ -231,29 +208,6 @@ def test_smoothie_is_misled_where_wrong_agents_agree():
     shared = 3 * np.random.default_rng(4).normal(size=(500, 1, 30))
     outputs[:, 1:] += shared  # one error that three agents share: the model's independence is gone
     assert smoothie.choose_independent(outputs) != 0
-
-
-@pytest.mark.parametrize(
-    ("outputs", "message"),
-    [
-        (np.zeros((4, 2, 3)), "2 agents.*at least 3"),
-        (np.zeros((4, 3)), r"shape \(4, 3\)"),
-        (np.zeros((0, 3, 3)), "at least one question"),
-        (np.where(np.arange(12).reshape(4, 3, 1) == 7, np.nan, np.zeros((4, 3, 2))), "agent 1 on question 2"),
-    ],
-)
-def test_smoothie_refuses(outputs, message):
-    with pytest.raises(ValueError, match=message):
-        smoothie.choose_independent(outputs)
-    with pytest.raises(ValueError, match=message):
-        smoothie.choose_dependent(outputs)
-
-
-def test_smoothie_refuses_neighbours_that_are_not_there():
-    outputs, _ = gaussian_outputs(4, [1.0, 1.0, 1.0])
-    for states, neighbours in ((None, 2), (np.zeros((4, 2)), 5), (np.zeros((3, 2)), 2), (np.zeros((4, 2)), 0)):
-        with pytest.raises(ValueError, match="neighbours among 4 questions"):
-            smoothie.choose_dependent(outputs, states, neighbours)
 
 
 # --- MasRouter: the core ----------------------------------------------------------------------------------------------
@@ -376,7 +330,6 @@ def test_masrouter_leaves_failed_plays_out_and_refuses_what_cannot_teach():
     for bad, message in (
         (lambda *_: (nothing, nothing), "cost nan"),
         (lambda *_: (np.zeros(16), np.zeros(16)), "cost 0.0"),
-        (lambda *_: (np.full(16, 2.0), np.ones(16)), "rewards from 2.0"),
     ):
         with pytest.raises(ValueError, match=message):
             masrouter.train(states, 3, bad, validate, seed=0)

@@ -1,4 +1,4 @@
-"""What the baselines of A.7.1 have in common: the protocol, fixed schedules, and how single calls become a `Rollout`.
+"""What the baselines of A.7.1 have in common: their interface, fixed schedules, and how single calls become a `Rollout`.
 
 Every baseline asks the same pool with the same prompts (`roles.build_prompt`), its answers meet the same checkers, and
 all its calls stand in the rollout's turns, in order, with their tokens and dollars: also those whose text is dropped.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,25 +32,11 @@ class NotTestable(ValueError):
     """This pool cannot tell what the baseline would show; the message says why. A result, not a fault."""
 
 
-class Baseline(Protocol):
-    """A way to answer questions with a pool. `fit` comes before `run`; most learn nothing."""
-
-    name: str
-
-    def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
-        """Learns what it needs from training questions, by asking the pool."""
-        ...
-
-    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
-        """One rollout a question in their order; for baselines of single agents one an agent and question."""
-        ...
-
-
 class Untrained:
-    """What a baseline is unless it says otherwise: it learns nothing, and gives one rollout a question.
+    """What a baseline is unless it says otherwise: it learns nothing, and `run` gives one rollout a question in order.
 
-    `per_agent`: one rollout an agent and question instead, with the agent's number as `candidate`. `training`: the
-    rollouts that `fit` paid for.
+    `per_agent`: one an agent and question instead, with the agent's number as `candidate`. `training`: the rollouts
+    that `fit`, which comes before `run`, paid for.
     """
 
     name = ""
@@ -67,6 +53,19 @@ class Untrained:
     def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
         """What a reader of the result must know besides the numbers; empty: nothing."""
         return ""
+
+
+class OfAgents(Untrained):
+    """Single agents, each for itself; `agent` (name or number) for that one only."""
+
+    per_agent = True
+
+    def __init__(self, agent: str | int | None = None) -> None:
+        self.agent = agent
+
+    def pairs(self, pool: Pool, questions: Sequence[Question]) -> list[tuple[int, Question]]:
+        """Agent by agent, in each question by question."""
+        return [(agent, question) for agent in agent_numbers(pool, self.agent) for question in questions]
 
 
 def agent_numbers(pool: Pool, agent: str | int | None) -> list[int]:
@@ -119,6 +118,14 @@ def ask_once(
     pairs, n_agents = list(pairs), len(pool.agents)
     jobs = [Job(question, agent, replicate) for replicate in replicates for agent, question in pairs]
     return play(pool, jobs, np.stack([schedule(n_agents, (a, "worker")) for a in range(n_agents)]), seed=seed)
+
+
+def ask_all_agents(pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int) -> list[list[Rollout]]:
+    """For every question: each agent's one Worker call, in the pool's order."""
+    size = len(pool.agents)
+    pairs = [(agent, question) for question in questions for agent in range(size)]
+    asked = ask_once(pool, pairs, seed=seed, replicates=[replicate])
+    return [asked[start : start + size] for start in range(0, len(asked), size)]
 
 
 def call_turn(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from suite.baselines.base import Untrained, agent_numbers, ask_once, call_turn, failed, merged, numbered
+from suite.baselines.base import OfAgents, Untrained, ask_once, call_turn, failed, merged, numbered
 from suite.checkers import check as checkers
 from suite.checkers import check_answer, choice_answers, is_right, math_reading, text_answers
 from suite.checkers.marks import shown
@@ -29,17 +29,14 @@ from trinity_core.types import DataError, Question, Rollout
 SAMPLES = 5
 
 
-class Majority(Untrained):
-    """Each agent's majority of `SAMPLES` answers; `agent` for that one only."""
+class Majority(OfAgents):
+    """Each agent's majority of `SAMPLES` answers."""
 
-    name, per_agent = "majority", True
-
-    def __init__(self, agent: str | int | None = None) -> None:
-        self.agent = agent
+    name = "majority"
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout an agent and question, agent by agent; its samples are replicates 5r to 5r + 4 of `single`."""
-        pairs = [(agent, question) for agent in agent_numbers(pool, self.agent) for question in questions]
+        pairs = self.pairs(pool, questions)
         replicates = range(SAMPLES * replicate, SAMPLES * (replicate + 1))
         asked = ask_once(pool, pairs, seed=seed, replicates=replicates)
         rollouts = []

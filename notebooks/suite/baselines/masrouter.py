@@ -22,7 +22,7 @@ from torch import Tensor
 
 from suite.baselines.base import Untrained
 from suite.baselines.committee import vote
-from suite.baselines.routerdc import check_states, question_states, standardiser
+from suite.baselines.routerdc import question_states, standardiser
 from suite.checkers import is_right
 from trinity_core.draws import uniforms
 from trinity_core.encoder import Encoder
@@ -82,7 +82,7 @@ class Controller:
 
     def features(self, states: np.ndarray) -> np.ndarray:
         """(n, d) -> (n, q + 1): the components, of mean square 1 / q each on the training states, and a constant 1."""
-        x = (check_states(states, len(self.mean)) - self.mean) @ self.axes.T / np.sqrt(max(len(self.axes), 1))
+        x = (states - self.mean) @ self.axes.T / np.sqrt(max(len(self.axes), 1))
         return np.hstack([x, np.ones((len(x), 1))])
 
     def chances(self, states: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
@@ -135,7 +135,6 @@ def train(
     with costs in units of `unit`. Plays whose reward or cost is NaN are left out. ValueError where the first
     batch all failed or cost nothing, all validation plays failed, or a reward is out of [0, 1].
     """
-    states = check_states(states)
     controller = Controller(n_agents, *principal_axes(states, settings.components))
     adam = torch.optim.Adam([controller.choices, controller.places], settings.learning_rate)
 
@@ -146,8 +145,6 @@ def train(
         teams, agents = controller.choose(states[rows], draws[:, 1:])
         rewards, costs = play(rows, teams, agents, number)
         ok = ~np.isnan(rewards + costs)
-        if not ((rewards[ok] >= 0) & (rewards[ok] <= 1)).all():
-            raise ValueError(f"play gave rewards from {rewards[ok].min()} to {rewards[ok].max()}; give 0 to 1 or NaN")
         return rewards[ok], costs[ok], [rows[ok], teams[ok], agents[ok]]
 
     _, costs, _ = one_batch(0)  # of untrained teams: it sets the unit of cost and teaches nothing

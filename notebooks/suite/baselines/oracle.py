@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suite.baselines.base import Untrained, ask_once, merged
+from suite.baselines.base import Untrained, ask_all_agents, ask_once, merged
 from trinity_core.pool import Pool
 from trinity_core.types import Question, Rollout
 
@@ -29,12 +29,8 @@ class PerQuestionBest(Untrained):
 
         The reward is None where no answer is right and a call failed: that one might have been.
         """
-        n_agents = len(pool.agents)
-        pairs = [(agent, question) for question in questions for agent in range(n_agents)]
-        asked = ask_once(pool, pairs, seed=seed, replicates=[replicate])
         rollouts = []
-        for start in range(0, len(asked), n_agents):
-            group = asked[start : start + n_agents]
+        for group in ask_all_agents(pool, questions, seed=seed, replicate=replicate):
             rewards = [rollout.reward for rollout in group]
             best = rewards.index(1.0) if 1.0 in rewards else 0
             reward = 1.0 if 1.0 in rewards else None if None in rewards else 0.0

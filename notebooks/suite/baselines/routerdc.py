@@ -67,8 +67,7 @@ class Router:
         return self.projection.size + self.agents.size
 
     def similarities(self, states: np.ndarray) -> np.ndarray:
-        """cos(P x, k_t) of states (n, d) -> (n, L). ValueError where d is another encoder's."""
-        states = check_states(states, len(self.mean))
+        """cos(P x, k_t) of states (n, d) -> (n, L)."""
         return _cosines(_features(states, self.mean, self.scale), self.projection, self.agents)
 
     def choose(self, states: np.ndarray) -> np.ndarray:
@@ -87,10 +86,8 @@ def fit(
     """Trains a router on states (n, d) and scores (n, L) in [0, 1], by Adam with decoupled weight decay.
 
     `weights` (n,), all above 0: how often a question is drawn into a batch and how much it counts where it is held out
-    (None: all alike). ValueError names a wrong shape or value, and says when no question has two agents of different
-    score: there is then nothing to learn from.
+    (None: all alike). ValueError where no question has two agents of different score: there is nothing to learn from.
     """
-    states, scores = check_states(states), check_scores(scores, len(states))
     generator = np.random.default_rng([seed, 2024])
     mean, scale = standardiser(states)
     x = _features(states, mean, scale)
@@ -200,34 +197,6 @@ def standardiser(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation (d,) of states (n, d); 1 where a dimension is constant."""
     spread = states.std(axis=0)
     return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
-
-
-def check_states(states: np.ndarray, d: int | None = None) -> np.ndarray:
-    """states (n, d) as float64. ValueError names a wrong shape or a row that is not finite."""
-    states = np.asarray(states, dtype=np.float64)
-    if states.ndim != 2 or not states.size:
-        raise ValueError(f"states have shape {states.shape}; expected (n, d) with at least one question")
-    if d not in (None, states.shape[1]):
-        raise ValueError(f"the router reads d = {d} numbers, the states have d = {states.shape[1]}")
-    if not np.isfinite(states).all():
-        row = int(np.flatnonzero(~np.isfinite(states).all(axis=1))[0])
-        raise ValueError(f"the state of question {row} holds a value that is not finite; leave that question out")
-    return states
-
-
-def check_scores(scores: np.ndarray, questions: int) -> np.ndarray:
-    """scores (n, L) as float64. ValueError names a wrong shape or the first score that is none."""
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 2 or len(scores) != questions or scores.shape[1] < 2:
-        raise ValueError(f"scores have shape {scores.shape}; expected ({questions}, L) with L >= 2, a row a state")
-    wrong = np.argwhere(~((scores >= 0) & (scores <= 1)))
-    if len(wrong):
-        row, agent = wrong[0].tolist()
-        raise ValueError(
-            f"the score of agent {agent} on question {row} is {scores[row, agent]}; give numbers in [0, 1] and leave "
-            "out questions that an agent has no score for"
-        )
-    return scores
 
 
 # --- over a pool ---

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from suite.baselines.base import TURNS, NotTestable, Untrained, agent_numbers, ask_once, play, schedule
+from suite.baselines.base import TURNS, NotTestable, OfAgents, Untrained, ask_once, play, schedule
 from trinity_core.pool import Pool
 from trinity_core.rollout import Job
 from trinity_core.types import Question, Role, Rollout
@@ -33,18 +33,14 @@ LARGER = 5  # times the usual output cap of 4,096 tokens
 REFLECTION: tuple[Role, ...] = ("worker", "verifier", "worker", "verifier", "worker")
 
 
-class Single(Untrained):
-    """Each agent alone, one call a question; `agent` (name or number) for that one only."""
+class Single(OfAgents):
+    """Each agent alone, one call a question."""
 
-    name, per_agent = "single", True
-
-    def __init__(self, agent: str | int | None = None) -> None:
-        self.agent = agent
+    name = "single"
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout an agent and question, agent by agent."""
-        pairs = [(agent, question) for agent in agent_numbers(pool, self.agent) for question in questions]
-        return ask_once(pool, pairs, seed=seed, replicates=[replicate])
+        return ask_once(pool, self.pairs(pool, questions), seed=seed, replicates=[replicate])
 
 
 class SingleLarger(Single):
@@ -74,18 +70,15 @@ def larger_cap(pool: Pool) -> Pool:
     return larger
 
 
-class SelfReflection(Untrained):
-    """One agent answers, reflects on its answer, answers again; `agent` for that one only."""
+class SelfReflection(OfAgents):
+    """One agent answers, reflects on its answer, answers again."""
 
-    name, per_agent = "self-reflection", True
-
-    def __init__(self, agent: str | int | None = None) -> None:
-        self.agent = agent
+    name = "self-reflection"
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout an agent and question, agent by agent."""
         n_agents = len(pool.agents)
-        jobs = [Job(question, a, replicate) for a in agent_numbers(pool, self.agent) for question in questions]
+        jobs = [Job(question, agent, replicate) for agent, question in self.pairs(pool, questions)]
         rows = [schedule(n_agents, *((agent, role) for role in REFLECTION)) for agent in range(n_agents)]
         return play(pool, jobs, np.stack(rows), seed=seed)
 
