@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import json
 import os
 import re
 import struct
@@ -23,17 +24,7 @@ from trinity_core import paths
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # the whole environment: the order of a set of strings must not change a verdict
 
 # Refused system calls: number on x86-64, on 64-bit ARM (None: no such call there).
-REFUSED = {
-    "fork": (57, None), "vfork": (58, None), "ptrace": (101, 117), "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271), "socket": (41, 198), "memfd_create": (319, 279), "memfd_secret": (447, 447),
-    "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
-    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
-    "chroot": (161, 51), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
-    "mount_setattr": (442, 442), "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
-    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "open_by_handle_at": (304, 265),
-    "init_module": (175, 105), "finit_module": (313, 273), "kexec_load": (246, 104),
-}  # fmt: skip
+REFUSED: dict[str, list[int | None]] = json.loads(Path(__file__).with_name("system_calls.json").read_text("utf-8"))
 ARCHITECTURES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}  # column, audit name, clone
 CLONE3, CLONE_THREAD, X32 = 435, 0x10000, 0x40000000
 

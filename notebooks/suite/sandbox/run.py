@@ -128,7 +128,7 @@ def _key(content: list[Any]) -> str:
 
 @functools.cache
 def _versions() -> str:
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".py", ".json"))
     return hashlib.sha256(b"".join([sys.version.encode(), *map(Path.read_bytes, files)])).hexdigest()
 
 
