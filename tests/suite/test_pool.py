@@ -80,30 +80,39 @@ def numbered(count: int) -> list[tuple[int, str]]:
 # --- CASES.md 11 to 14 and the two rows after ---------------------------------------------------------------------
 
 
-def test_cases_11_content_null_is_never_a_text(server, tmp_path):
-    pool = live_pool(server, tmp_path, "null", "reasoning-only")
-    cut, silent = (ask_sync(pool, agent, HELLO, 0) for agent in (0, 1))
-    assert cut == Message("", 11, 200, None, "length")
+def test_cases_11_content_null_is_never_a_text_and_what_is_cut_or_withheld_is_not_complete(server, tmp_path):
+    pool = live_pool(server, tmp_path, "null", "reasoning-only", "cut", "filtered")
+    cut, silent, *incomplete = (ask_sync(pool, agent, HELLO, 0) for agent in range(4))
+    assert cut == Message("", 11, 200, None, "length") and not judge(cut).accept and condense("worker", cut) == ""
     assert silent.text == "" and silent.finish == "stop"
-    assert not judge(cut).accept and condense("worker", cut) == ""
-    assert ask_sync(pool, 0, HELLO, 0) == replace(cut, cached=True)
-    assert len(server.requests) == 2
+    assert [message.finish for message in incomplete] == ["length", "length"]
+    assert ask_sync(pool, 0, HELLO, 0) == replace(cut, cached=True) and len(server.requests) == 4
 
 
-def test_cases_12_no_choices_is_a_failed_call(server, tmp_path):
-    pool = live_pool(server, tmp_path, "no-choices", "no-choicesx2+ok", retries=2)
-    message = ask_sync(pool, 0, HELLO, 0)
-    assert message.finish == "error" and message.error.startswith("EmptyReply") and message.text == ""
-    assert len(server.requests) == 3
-    assert ask_sync(pool, 1, HELLO, 0).text == "You said: hello"
-
-
-@pytest.mark.parametrize(("behaviour", "retries", "requests"), [("500", 1, 2), ("400", 2, 1)])
-def test_cases_13_requests_sent(server, tmp_path, behaviour, retries, requests):
+@pytest.mark.parametrize(
+    ("behaviour", "retries", "requests", "error"),
+    [
+        ("no-choices", 2, 3, "EmptyReply"),  # case 12
+        ("500", 1, 2, "status 500"),  # case 13
+        ("400", 2, 1, "status 400"),
+        ("malformed", 2, 3, "InternalServerError"),
+        ("html", 2, 3, "InternalServerError"),
+        ("drop", 2, 3, "Connection error"),
+        ("503", 2, 3, "ServiceUnavailableError"),
+        ("429", 2, 3, "RateLimitError"),
+        ("404", 2, 1, "NotFoundError"),
+        ("quota", 2, 1, "exceeded your current quota"),
+        ("429-hour", 2, 1, "the server asks to wait 3600 s"),
+    ],
+)
+def test_cases_12_13_failures_are_typed_and_bounded(server, tmp_path, capfd, behaviour, retries, requests, error):
     pool = live_pool(server, tmp_path, behaviour, retries=retries)
     message = ask_sync(pool, 0, HELLO, 0)
-    assert message.finish == "error" and f"status {behaviour}" in message.error
-    assert len(server.requests) == requests == pool.budget.calls
+    assert (message.finish, message.text) == ("error", "") and error in message.error and "\n" not in message.error
+    assert len(server.requests) == requests == pool.budget.calls == len(pool.slept) + 1
+    assert capfd.readouterr() == ("", "")
+    ask_sync(pool, 0, HELLO, 0)  # a failure is never stored: the next ask tries again
+    assert len(server.requests) == 2 * requests
 
 
 @pytest.mark.parametrize("provider", ["deepinfra", "nebius", "together_ai", "hosted_vllm", "anthropic", "openrouter"])
@@ -147,31 +156,19 @@ def test_cases_14_notebook_cell(server, tmp_path):
     assert outputs[0].data["text/plain"] == repr(expected).replace("', '", "',\n '")
     assert len(server.requests) == 5
 
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--nbval",
-        str(executed),
-        *"-q -p no:cacheprovider -c".split(),
-        os.devnull,
-    ]
+    command = f"{sys.executable} -m pytest --nbval {executed} -q -p no:cacheprovider -c {os.devnull}".split()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
     assert "never awaited" not in done.stdout + done.stderr
     assert len(server.requests) == 5
 
 
-def test_cases_reply_without_usage_has_unknown_tokens(server, tmp_path):
+def test_cases_unknown_tokens_and_prices_are_unknown_costs(server, tmp_path):
+    """The run goes on; also where litellm itself would call the model free."""
     message = ask_sync(live_pool(server, tmp_path, "no-usage", price=(1e-6, 1e-6)), 0, HELLO, 0)
     assert message == Message("You said: hello", None, None, None, "stop")
-
-
-def test_cases_model_missing_from_the_price_list(server, tmp_path):
-    """The cost is unknown and the run goes on; also where litellm itself would call the model free."""
     pool = live_pool(server, tmp_path, "ok")
-    assert ask_sync(pool, 0, HELLO, 0).cost is None
-    assert pool.budget.unpriced == 1
+    assert ask_sync(pool, 0, HELLO, 0).cost is None and pool.budget.unpriced == 1
     assert pool.price(Agent("a", "anthropic/no-such-model-ever")) is None
     assert pool.price(Agent("a", "openai/gpt-5")) == (1.25e-06, 1e-05)
     assert pool.price(Agent("a", "openai/gpt-5", price=(0.0, 0.0))) == (0.0, 0.0)
@@ -182,43 +179,15 @@ def test_cases_model_missing_from_the_price_list(server, tmp_path):
 # --- what else a server can do ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "requests", "error"),
-    [
-        ("malformed", 3, "InternalServerError"),
-        ("html", 3, "InternalServerError"),
-        ("drop", 3, "Connection error"),
-        ("503", 3, "ServiceUnavailableError"),
-        ("429", 3, "RateLimitError"),
-        ("404", 1, "NotFoundError"),
-        ("quota", 1, "exceeded your current quota"),
-        ("429-hour", 1, "the server asks to wait 3600 s"),
-    ],
-)
-def test_failures_are_typed_and_bounded(server, tmp_path, capfd, behaviour, requests, error):
-    pool = live_pool(server, tmp_path, behaviour, retries=2)
-    message = ask_sync(pool, 0, HELLO, 0)
-    assert (message.finish, message.text, message.cost) == ("error", "", None)
-    assert error in message.error and "\n" not in message.error
-    assert len(server.requests) == requests and len(pool.slept) == requests - 1
-    assert capfd.readouterr() == ("", "")
-    ask_sync(pool, 0, HELLO, 0)  # a failure is never stored: the next ask tries again
-    assert len(server.requests) == 2 * requests
-
-
-def test_recovers_after_failures(server, tmp_path):
-    pool = live_pool(server, tmp_path, "500+drop+malformed+ok", retries=3)
+def test_recovers_and_honours_retry_after(server, tmp_path):
+    pool = live_pool(server, tmp_path, "500+no-choices+drop+malformed+ok", "429x2+ok", "429-date+ok", retries=4)
     assert ask_sync(pool, 0, HELLO, 0).text == "You said: hello"
-    assert len(server.requests) == 4 == pool.budget.calls
+    assert len(server.requests) == 5 == pool.budget.calls
     assert all(0.5 * 2**i <= seconds <= 1.5 * 2**i for i, seconds in enumerate(pool.slept))
-
-
-def test_retry_after_is_honoured(server, tmp_path):
-    pool = live_pool(server, tmp_path, "429x2+ok", "429-date+ok")
-    assert ask_sync(pool, 0, HELLO, 0).finish == "stop"
-    assert len(pool.slept) == 2 and all(7 <= seconds <= 8 for seconds in pool.slept)
     assert ask_sync(pool, 1, HELLO, 0).finish == "stop"
-    assert 0 <= pool.slept[2] <= 1  # a date in the past: at once
+    assert len(pool.slept) == 6 and all(7 <= seconds <= 8 for seconds in pool.slept[4:])
+    assert ask_sync(pool, 2, HELLO, 0).finish == "stop"
+    assert 0 <= pool.slept[6] <= 1  # a date in the past: at once
 
 
 def test_slow_server_times_out(server, tmp_path):
@@ -226,11 +195,6 @@ def test_slow_server_times_out(server, tmp_path):
     message = ask_sync(pool, 0, HELLO, 0)
     assert message.finish == "error" and message.error.startswith("Timeout")
     assert len(server.requests) == 2
-
-
-def test_cut_and_withheld_replies_are_not_complete(server, tmp_path):
-    pool = live_pool(server, tmp_path, "cut", "filtered")
-    assert [ask_sync(pool, agent, HELLO, 0).finish for agent in (0, 1)] == ["length", "length"]
 
 
 def test_concurrency_limit_per_provider(server, tmp_path):
@@ -290,9 +254,8 @@ def test_equal_asks_at_once_are_one_request(server, tmp_path):
 def ask_all(url: str, folder: Path, count: int) -> None:
     """A program of its own: all questions at once, two at a time."""
     pool = LiteLLMPool((Agent("fake", "openai/ok", {"api_base": url}),), cache=folder, concurrency=2)
-    assert [message.text for message in gather(pool, numbered(count))] == [
-        f"You said: question {i}" for i in range(count)
-    ]
+    said = [message.text for message in gather(pool, numbered(count))]
+    assert said == [f"You said: question {i}" for i in range(count)]
 
 
 def test_a_killed_run_and_two_at_once_pay_for_nothing_twice(server, tmp_path):
@@ -323,9 +286,7 @@ def test_a_killed_run_and_two_at_once_pay_for_nothing_twice(server, tmp_path):
 
 def test_damaged_cache_is_named(tmp_path):
     (tmp_path / "answers.sqlite").write_bytes(b"no database at all, but long enough to be read as one" * 100)
-    with pytest.raises(
-        PoolError, match=r"answers\.sqlite cannot be read or written .* move a damaged file away.*asked again"
-    ):
+    with pytest.raises(PoolError, match=r"answers\.sqlite cannot be read .* move a damaged file away.*asked again"):
         AnswerCache.at(tmp_path)
 
 
@@ -444,6 +405,10 @@ def test_estimate_is_printable(tmp_path):
 GOOD = "kind: litellm\nagents:\n  - {name: a, model: openai/ok}\n"
 
 
+def agent_with(words: str, kind: str = "litellm") -> str:
+    return f"kind: {kind}\nagents:\n  - {{name: a, model: openai/ok, {words}}}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -454,32 +419,23 @@ GOOD = "kind: litellm\nagents:\n  - {name: a, model: openai/ok}\n"
         (GOOD + "  - {name: a, model: openai/other}\n", "two agents are named 'a'"),
         ("kind: litellm\nagents: []\n", r"agents is \[\]: List should have at least 1 item"),
         ("kind: litellm\nagents:\n  - {name: 5, model: m}\n", r"agents\[0\].name is 5: it should be a valid string"),
-        (
-            "kind: litellm\nagents:\n  - {name: ' ', model: m}\n",
-            r"name is ' ': String should have at least 1 character",
-        ),
+        ("kind: litellm\nagents:\n  - {name: ' ', model: m}\n", "name is ' ': String should have at least 1 char"),
         ("kind: quantum\nagents: []\n", "unknown kind 'quantum'; choose one of simulated, slm, litellm, recorded"),
         ("agents: [\n", "not readable YAML"),
         ("- 1\n", "holds list, not a mapping"),
-        (GOOD.replace("ok}", "ok, parameters: {api_key: x}}"), "'api_key' would put a secret into a file"),
-        (GOOD.replace("ok}", "ok, parameters: {extra_headers: {Authorization: x}}}"), "'Authorization' would put"),
-        (GOOD.replace("ok}", "ok, parameters: {num_retries: 3}}"), "parameter 'num_retries' is the pool's own"),
-        (GOOD.replace("ok}", "ok, price_per_million: {input: 1e-6, output: 1}}"), "input is '1e-6'.*1.0e-6"),
-        (GOOD.replace("ok}", "ok, price_per_million: {input: -1, output: 1}}"), "input is -1: it should be greater"),
-        (
-            GOOD.replace("ok}", "ok, price_per_million: {input: .inf, output: 1}}"),
-            "is inf: it should be a finite number",
-        ),
+        (agent_with("parameters: {api_key: x}"), "'api_key' would put a secret into a file"),
+        (agent_with("parameters: {extra_headers: {Authorization: x}}"), "'Authorization' would put"),
+        (agent_with("parameters: {num_retries: 3}"), "parameter 'num_retries' is the pool's own"),
+        (agent_with("price_per_million: {input: 1e-6, output: 1}"), "input is '1e-6'.*1.0e-6"),
+        (agent_with("price_per_million: {input: -1, output: 1}"), "input is -1: it should be greater"),
+        (agent_with("price_per_million: {input: .inf, output: 1}"), "is inf: it should be a finite number"),
         (GOOD + "settings: {retry: 3}\n", "settings: unknown key 'retry'; known: timeout, retries, concurrency"),
         (GOOD + "settings: {timeout: 0}\n", "settings.timeout is 0: it should be greater than or equal to 0.01"),
         (GOOD + "settings: {retries: true}\n", "settings.retries is True: it should be a valid integer"),
         (GOOD + "settings: {concurrency: {openai: 0}}\n", "settings.concurrency.openai is 0"),
         (GOOD.replace("openai/ok", "simulated/GPT-5"), "need a key `simulated`"),
-        ("kind: slm\nagents:\n  - {name: a, model: m, parameters: {top_k: 3}}\n", "unknown key 'top_k'; known: temp"),
-        (
-            "kind: slm\nagents:\n  - {name: a, model: m, parameters: {top_p: 0}}\n",
-            "top_p is 0: it should be greater than 0",
-        ),
+        (agent_with("parameters: {top_k: 3}", "slm"), "unknown key 'top_k'; known: temp"),
+        (agent_with("parameters: {top_p: 0}", "slm"), "top_p is 0: it should be greater than 0"),
     ],
 )
 def test_wrong_files_are_named(tmp_path, text, error):

@@ -24,7 +24,7 @@ from suite.checkers.check import check_answer, extract_code
 from suite.pools import load_pool
 from suite.pools.calibration import assumed_score, cell, logit, sigmoid, solve_abilities, table
 from suite.pools.config import read_config
-from suite.pools.prompts import kept, read_case
+from suite.pools.prompts import kept, read_case, said
 from suite.pools.simulated import SimulatedPool
 from suite.pools.solutions import number_slips, sayings, slips
 from suite.questions import FAMILIES, load_questions
@@ -32,13 +32,15 @@ from suite.questions.heldout import load_heldout
 from suite.recordings.readers import read_table
 from trinity_core.pool import PoolError
 from trinity_core.roles import ROLES, Transcript, build_prompt, condense, judge, parse_suggestion, suggestion
-from trinity_core.types import Message
 
 QUESTIONS = load_questions()
 TEST = [question for question in QUESTIONS if question.split == "test"]
 BY_ID = {question.id: question for question in QUESTIONS}
 SEED = 0  # fixed before the first run
 REPLICATES = 8
+SURE = {
+    f"accept_{answer}_{who}": float(answer == "right") for answer in ("right", "wrong") for who in ("weak", "strong")
+}
 FEW = [question for family in FAMILIES for question in load_questions(family, "test", 3)]
 
 
@@ -121,29 +123,20 @@ def test_code_texts_pass_and_fail_in_the_real_sandbox_too():
         assert outcomes == [True] + [False] * len(says.wrong), question.id
 
 
-def test_every_text_keeps_its_role_s_contract_and_tells_neither_agent_nor_rightness():
+def test_every_text_keeps_its_role_s_contract_is_short_and_tells_neither_agent_nor_rightness():
     for question in QUESTIONS[::7]:
         says = sayings(question)
-        first_lines = {text.partition("\n")[0] for text in (says.right, *says.wrong)}
-        assert len(first_lines) == 1  # right and wrong begin alike
-        for good, texts in enumerate(says.plans):
+        answers, verdicts = (says.right, *says.wrong), (says.revise, says.diagnosis)
+        assert len({text.partition("\n")[0] for text in answers}) == 1  # right and wrong begin alike
+        for texts in says.plans:
             for role, text in zip(("worker", "verifier"), texts, strict=True):
-                found = suggestion(Message(text, 1, 1, 0.0, "stop"), "released")
-                assert found.plan and found.next_role == role, (good, text)
-        assert judge(Message(says.accept, 1, 1, 0.0, "stop")).accept
-        for text in (says.revise, says.diagnosis):
-            verdict = judge(Message(text, 1, 1, 0.0, "stop"))
-            assert not verdict.accept and verdict.diagnosis
-        assert len({says.plans[0][0], says.plans[1][0], says.revise, says.diagnosis}) == 4
-
-
-def test_messages_stay_short():
-    for question in QUESTIONS:
-        says = sayings(question)
-        lines = [says.plans[0][0], says.plans[1][0], says.accept, says.revise, says.diagnosis]
-        assert max(len(line.split()) for line in lines) <= 20
-        if question.kind != "code":
-            assert max(len(text.split()) for text in (says.right, *says.wrong)) <= 16
+                found = suggestion(said(text), "released")
+                assert found.plan and found.next_role == role
+        assert judge(said(says.accept)).accept
+        assert all(not judge(said(text)).accept and judge(said(text)).diagnosis for text in verdicts)
+        lines = [says.plans[0][0], says.plans[1][0], *verdicts]
+        assert len(set(lines)) == 4 and max(len(line.split()) for line in (*lines, says.accept)) <= 20
+        assert question.kind == "code" or max(len(text.split()) for text in answers) <= 16
 
 
 def test_slips_are_those_a_person_makes():
@@ -153,16 +146,17 @@ def test_slips_are_those_a_person_makes():
     assert "307.5" not in number_slips("307.5") and all(s.endswith(".5") for s in number_slips("307.5"))
     assert number_slips("1") == ["2", "0", "11", "3"] and "8" in number_slips("-8")
     assert number_slips("x^2") == []
+    question = next(question for question in QUESTIONS if question.kind == "choice")
+    found = slips(question)
+    assert len(set(found)) == 2 and set(found) < set("ABCD") - {question.reference}
 
 
 def test_questions_that_cannot_be_played_are_refused_by_name():
     judged = load_heldout("mtbench")[0]
-    with pytest.raises(PoolError, match=rf"{judged.id}.*judge.*leave it out"):
-        SimulatedPool(config(), [judged])
-    with pytest.raises(PoolError, match="no questions"):
-        SimulatedPool(config(), [])
-    with pytest.raises(PoolError, match="twice"):
-        SimulatedPool(config(), [QUESTIONS[0], QUESTIONS[0]])
+    twice = [QUESTIONS[0], QUESTIONS[0]]
+    for asked, error in (([judged], rf"{judged.id}.*judge.*leave it out"), ([], "no questions"), (twice, "twice")):
+        with pytest.raises(PoolError, match=error):
+            SimulatedPool(config(), asked)
 
 
 # --- calibration
@@ -309,8 +303,7 @@ def test_a_diagnosis_helps_only_where_the_answer_was_wrong():
     strong = SimulatedPool(changed(diagnosis_gain=30.0), TEST, SEED)
     for question in TEST[::20]:
         says = sayings(question)
-        fault = condense("verifier", Message(says.diagnosis, 1, 1, 0.0, "stop"))
-        blunt = condense("verifier", Message(says.revise, 1, 1, 0.0, "stop"))
+        fault, blunt = kept(says.diagnosis, "verifier"), kept(says.revise, "verifier")
         told = [work(question, ("worker", kept(says.wrong[0])), ("verifier", text)) for text in (fault, blunt)]
         false = work(question, ("worker", kept(says.right)), ("verifier", fault))
         texts = [[strong.reply(a, prompt, 7).text for a in range(7)] for prompt in (*told, false, work(question))]
@@ -359,8 +352,7 @@ def test_a_stronger_thinker_says_the_good_plan_more_often(pool):
 
 
 def test_a_thinker_sends_what_it_would_accept_to_the_verifier(pool):
-    sure = SimulatedPool(changed(accept_right_weak=1.0, accept_right_strong=1.0, accept_wrong_weak=0.0,
-                                 accept_wrong_strong=0.0), TEST, SEED)  # fmt: skip
+    sure = SimulatedPool(changed(**SURE), FEW, SEED)
     question = TEST[0]
     says = sayings(question)
     for answer, rejected, role in ((says.right, False, "verifier"), (says.wrong[0], False, "worker"),
@@ -387,8 +379,7 @@ def test_released_rule_shows_the_plan_to_the_next_call_and_the_verdict_to_nobody
 
 
 def test_foreign_answers_are_judged_by_the_real_checker(pool):
-    sure = SimulatedPool(changed(accept_right_weak=1.0, accept_right_strong=1.0, accept_wrong_weak=0.0,
-                                 accept_wrong_strong=0.0), TEST, SEED)  # fmt: skip
+    sure = SimulatedPool(changed(**SURE), FEW, SEED)
     question = TEST[0]
     for text, accepted in ((f"I get \\boxed{{{question.reference}}}", True), ("Surely \\boxed{123456}", False)):
         assert judge(sure.reply(0, verify(question, text), 1)).accept == accepted
@@ -413,9 +404,9 @@ def test_tokens_and_costs(pool):
     published = table("tables9_12_output_tokens").loc["default_4096"].set_index("method").at["GPT-5", "math500"]
     assert pool.mean_tokens(0, "math") == published
     messages = [pool.reply(0, work(question), r) for r in range(400)]
-    said = [message.tokens_out for message in messages]
-    assert min(said) >= published / 2 - 1 and max(said) <= published * 1.5 + 1
-    assert abs(np.mean(said) - published) < 10
+    tokens = [message.tokens_out for message in messages]
+    assert min(tokens) >= published / 2 - 1 and max(tokens) <= published * 1.5 + 1
+    assert abs(np.mean(tokens) - published) < 10
     assert messages[0].tokens_in == math.ceil(sum(len(m["content"]) for m in work(question)) / 4)
     price = pool.agents[0].price
     assert messages[0].cost == messages[0].tokens_in * price[0] + messages[0].tokens_out * price[1]
@@ -537,9 +528,3 @@ def test_the_assumed_spreads_are_those_of_the_public_record():
     assert spreads(read_table(f"{os.environ['TRINITY_DATA']}/routerdc/gsm8k-test.json").scores, 10) == pytest.approx(
         (3.1, 2.1), abs=0.05
     )
-
-
-def test_answers_are_the_only_slips_offered_for_a_letter():
-    question = next(question for question in QUESTIONS if question.kind == "choice")
-    found = slips(question)
-    assert len(set(found)) == 2 and set(found) < set("ABCD") - {question.reference}
