@@ -123,35 +123,27 @@ def test_a_verifier_accepts_what_its_own_answer_agrees_with(pool, agent, questio
     assert message.text == said and message.cost == pytest.approx((agent + 1) / 1000)
 
 
-def test_a_thinker_has_nothing_recorded(pool):
-    message = pool.reply(0, asked(pool, 0, "thinker"), 1)
-    assert (message.text, message.tokens_out, message.cost, message.finish) == ("", 0, 0.0, "stop")
-
-
-def test_what_is_no_prompt_or_no_question_of_the_files_fails_by_name(pool):
+def test_what_was_not_recorded_costs_nothing_or_fails_by_name(pool):
+    thought = pool.reply(0, asked(pool, 0, "thinker"), 1)
+    assert (thought.text, thought.tokens_out, thought.cost, thought.finish) == ("", 0, 0.0, "stop")
     assert "NotAPrompt" in pool.reply(0, [{"role": "user", "content": "hello"}], 1).error
-    other = build_prompt("worker", Transcript("Another question?"))
-    assert "UnknownQuestion" in pool.reply(0, other, 1).error
-    with pytest.raises(PoolError, match="no agent 3"):
-        pool.reply(3, asked(pool, 0, "worker"), 1)
-    with pytest.raises(PoolError, match="no question 'x'"):
-        pool.known("x")
+    assert "UnknownQuestion" in pool.reply(0, build_prompt("worker", Transcript("Another question?")), 1).error
+    for name, act in (("agent 3", lambda: pool.reply(3, [], 1)), ("question 'x'", lambda: pool.known("x"))):
+        with pytest.raises(PoolError, match=f"no {name}"):
+            act()
 
 
-def test_only_the_answer_is_said_where_that_is_asked_for(bench):
+def test_only_the_answer_is_said_where_that_is_asked_for(bench, tmp_path):
     pool = RecordedPool([read_table(bench)], says="answer")
     assert [pool.known(q).texts for q in pool.questions] == [("B", "A"), ("C",), ("D", "A", "B"), ("A",), ("D",)]
     assert pool.reply(2, asked(pool, 1, "worker"), 1).text == "C"
     assert pool.reply(0, asked(pool, 1, "worker"), 1).text == ""  # nothing readable, nothing said
-    with pytest.raises(PoolError, match="says is 'letters'; choose text or answer"):
-        RecordedPool([read_table(bench)], says="letters")
-
-
-def test_an_unreadable_answer_that_was_counted_right_is_said_as_it_is(tmp_path):
-    said = [["A chart", "A"], ["B", "B"]]
+    said = [["A chart", "A"], ["B", "B"]]  # but for what was counted right
     path = write_routerbench(tmp_path / "x.csv", np.ones((2, 2)), agents=AGENTS[:2], responses=said)
     pool = RecordedPool([read_table(path)], says="answer")
     assert pool.known(pool.questions[0]).texts == ("A chart", "A")
+    with pytest.raises(PoolError, match="says is 'letters'; choose text or answer"):
+        RecordedPool([read_table(bench)], says="letters")
 
 
 def test_a_reward_is_the_recorded_verdict_and_a_share_is_drawn(tmp_path):
