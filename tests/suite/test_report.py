@@ -36,8 +36,6 @@ def verdict(**given: object) -> Verdict:
     return judge(**({"evidence": "real-SLM", "paper": 1.0, "ours": 1.0} | given))[0]
 
 
-# -- judge -----------------------------------------------------------------------------------------------------------
-
 @pytest.mark.parametrize("evidence", MEASURED)
 def test_equal_within_tolerance_or_interval_is_reproduced(evidence):
     assert verdict(evidence=evidence, ours=1.04, tolerance=0.05) is Verdict.REPRODUCED
@@ -155,8 +153,6 @@ def test_numbers_read_well(value, text):
     assert number(value) == text
 
 
-# -- Results ---------------------------------------------------------------------------------------------------------
-
 @pytest.fixture
 def root(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("TRINITY_RESULTS", str(tmp_path))
@@ -269,16 +265,12 @@ def test_what_is_no_table_or_figure_is_named_and_a_figure_has_one_evidence_class
             results.table(pd.DataFrame({"a": [1]}), "one", evidence="live", caption=caption)
 
 
-def test_mark_paper_names_a_wrong_axis():
-    with pytest.raises(ValueError, match="axis is 'z'"):
-        style.mark_paper(None, 1.0, axis="z")
-
-
 def test_every_family_agent_and_method_has_its_own_colour():
     for colours in (style.FAMILY_COLOURS, style.AGENT_COLOURS, style.METHOD_COLOURS):
         assert len(set(colours.values())) == len(colours)
-    agents = published("fig15_agent_selection").columns[1:]
-    assert set(style.AGENT_COLOURS) == set(agents)
+    assert set(style.AGENT_COLOURS) == set(published("fig15_agent_selection").columns[1:])
+    with pytest.raises(ValueError, match="axis is 'z'"):
+        style.mark_paper(None, 1.0, axis="z")
 
 
 def test_claims_are_judged_recorded_written_and_read_back_equal(root, capsys):
@@ -320,18 +312,12 @@ def test_a_crash_while_writing_leaves_the_old_file_whole(root, monkeypatch):
     assert [file.name for file in results.dir.iterdir()] == ["claims.json"]  # no temporary file stays
 
 
-# -- published -------------------------------------------------------------------------------------------------------
-
-def test_published_reads_a_table_and_its_source():
-    table = published("table1_zero_shot")
-    assert list(table["model"])[-1] == "TRINITY" and "Table 1" in published.source("table1_zero_shot")
-
-
 def test_every_published_table_can_be_read_and_says_its_source():
     files = sorted((paths.DATA / "paper").glob("*.csv"))
     assert len(files) >= 13
     for file in files:
         assert not published(file.stem).empty and published.source(file.stem)
+    assert list(published("table1_zero_shot")["model"])[-1] == "TRINITY"
 
 
 def test_published_names_what_is_wrong(tmp_path):
@@ -352,8 +338,6 @@ def test_published_names_what_is_wrong(tmp_path):
     with pytest.raises(ValueError, match="bad.csv: its first line"):
         published.source("bad", tmp_path)
 
-
-# -- ledger and pages ------------------------------------------------------------------------------------------------
 
 def test_the_command_writes_the_same_bytes_for_the_same_claims(root, capsys):
     make_notebook("02_separability", ["02.a", "02.b"])

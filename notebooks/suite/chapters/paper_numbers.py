@@ -56,14 +56,8 @@ class Check:
     def numbers(self) -> dict[str, object]:
         """What `verdicts.judge` takes; the interval is the computed number, give or take the rounding of its cells."""
         interval = None if self.rounding is None else (self.computed - self.rounding, self.computed + self.rounding)
-        return {
-            "paper": self.printed,
-            "ours": self.computed,
-            "interval": interval,
-            "tolerance": self.tolerance,
-            "relation": self.relation,
-            "evidence": Evidence.ARITHMETIC,
-        }
+        given = {"paper": self.printed, "ours": self.computed, "interval": interval, "tolerance": self.tolerance}
+        return given | {"relation": self.relation, "evidence": Evidence.ARITHMETIC}
 
     @property
     def verdict(self) -> Verdict:
@@ -72,35 +66,21 @@ class Check:
 
 def frame(checks: Iterable[Check]) -> pd.DataFrame:
     """Checks as a table: item, printed, computed, difference, what rounding allows in all, status."""
-    return pd.DataFrame([
-        {
-            "item": check.item,
-            "printed": check.printed,
-            "computed": check.computed,
-            "difference": None if check.printed is None else round(check.printed - check.computed, 9) + 0.0,
-            "allowed": (check.tolerance or 0.0) + (check.rounding or 0.0),
-            "status": STATUS[check.verdict],
-        }
-        for check in checks
-    ])  # fmt: skip
+    rows = []
+    for check in checks:
+        gap = None if check.printed is None else round(check.printed - check.computed, 9) + 0.0
+        allowed = (check.tolerance or 0.0) + (check.rounding or 0.0)
+        rows.append((check.item, check.printed, check.computed, gap, allowed, STATUS[check.verdict]))
+    return pd.DataFrame(rows, columns=["item", "printed", "computed", "difference", "allowed", "status"])
 
 
 def record(results: Results, checks: Iterable[Check]) -> list[Claim]:
     """Records every check as a claim of the notebook that `results` belongs to."""
-    return [
-        results.claim(
-            id=f"{results.notebook[:2]}.{check.id}",
-            statement=check.item,
-            source=check.source,
-            unit=check.unit,
-            note=check.note,
-            **check.numbers,
-        )
-        for check in checks
-    ]
-
-
-# -- averages --------------------------------------------------------------------------------------------------------
+    claims = []
+    for check in checks:
+        words = {"statement": check.item, "source": check.source, "unit": check.unit, "note": check.note}
+        claims.append(results.claim(id=f"{results.notebook[:2]}.{check.id}", **words, **check.numbers))
+    return claims
 
 
 def averages(folder: Path = PAPER) -> list[Check]:
@@ -141,9 +121,6 @@ def averages_with_mt_bench(folder: Path = PAPER) -> pd.DataFrame:
     )
 
 
-# -- sizes and budgets -----------------------------------------------------------------------------------------------
-
-
 def head_parameters(head: str, d: int, n_a: int, r: int | None = None) -> int:
     """Weights of a head (A.4) for hidden size `d` and `n_a` logits; `r` is the low-rank head's rank."""
     if head == "low-rank" and r is None:
@@ -178,9 +155,8 @@ def sizes(folder: Path = PAPER) -> list[Check]:
         variants = [(f"table6-parameters-{head}", "Tables 3 and 6", code_rank, "")]
         if head == "low-rank":
             variants[0] = (*variants[0][:3], f" at the released code's r = {code_rank}")
-            variants.append(
-                (f"table6-parameters-{head}-text", "A.4 text", text_rank, f" at the text's r = {text_rank}")
-            )
+            at = f" at the text's r = {text_rank}"
+            variants.append((f"table6-parameters-{head}-text", "A.4 text", text_rank, at))
         checks += [
             Check(id, f"Parameters of the {head} head{at}", source, int(printed), head_parameters(head, d, n_a, r), 0.0)
             for id, source, r, at in variants
@@ -245,9 +221,6 @@ def budgets(folder: Path = PAPER) -> list[Check]:
     ):  # fmt: skip
         checks.append(_text_check(id, item, key, computed, folder))
     return checks
-
-
-# -- tables held against each other ----------------------------------------------------------------------------------
 
 
 def cross_references(folder: Path = PAPER) -> list[Check]:

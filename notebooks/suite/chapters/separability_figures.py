@@ -26,12 +26,10 @@ SOURCE_COLOURS = {
 BAND = 0.18  # opacity of an interval drawn as an area
 
 
-def _colour(representation: str) -> str:
-    return SOURCE_COLOURS[representation.replace(",", "").split()[0]]
-
-
-def _marker(representation: str) -> str:
-    return "s" if "mean" in representation else "o"
+def _look(representation: str) -> dict[str, str]:
+    """Colour and marker."""
+    source = representation.replace(",", "").split()[0]
+    return {"color": SOURCE_COLOURS[source], "marker": "s" if "mean" in representation else "o"}
 
 
 def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
@@ -39,8 +37,8 @@ def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     fig, axes = plt.subplots(2, 2, figsize=(9, 7.6))
     for ax, (title, (plane, labels)) in zip(axes.flat, maps.items(), strict=True):
         for name, colour in style.FAMILY_COLOURS.items():
-            ax.scatter(*plane[labels == name].T, s=20, alpha=0.75, linewidths=0, label=name, color=colour,
-                       marker=style.FAMILY_MARKERS[name])  # fmt: skip
+            look = {"color": colour, "marker": style.FAMILY_MARKERS[name], "s": 20, "alpha": 0.75, "linewidths": 0}
+            ax.scatter(*plane[labels == name].T, label=name, **look)
         ax.set(title=title, xticks=[], yticks=[])
         ax.spines[:].set(visible=True, color="#CCCCCC")
     handles, names = axes[0, 0].get_legend_handles_labels()
@@ -55,9 +53,9 @@ def draw_accuracies(panels: Mapping[str, Mapping[str, Accuracy]], *, paper: floa
     fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
     for ax, (title, found) in zip(axes.flat, panels.items(), strict=True):
         for name, accuracy in found.items():
-            place, colour = rows.index(name), _colour(name)
-            ax.plot(accuracy.interval, [place, place], color=colour, linewidth=3, solid_capstyle="butt", alpha=0.5)
-            ax.plot(accuracy.mean, place, _marker(name), color=colour, markersize=6)
+            place, look = rows.index(name), _look(name)
+            ax.hlines(place, *accuracy.interval, color=look["color"], linewidth=3, alpha=0.5)
+            ax.plot(accuracy.mean, place, markersize=6, **look)
         ax.axvline(next(iter(found.values())).chance, color=style.GREY, linestyle=":", linewidth=1.4)
         if paper is not None:
             style.mark_paper(ax, paper, axis="x")
@@ -96,10 +94,9 @@ def draw_learning(curves: pd.DataFrame) -> Figure:
     fig, ax = plt.subplots(figsize=(6.6, 3.6))
     for name, curve in curves.groupby("representation", sort=False):
         line = "-" if "mean" not in name else (0, (4, 1.5))
-        ax.plot(curve["questions"], curve["mean"], marker=_marker(name), linestyle=line, markersize=4.5, label=name,
-                color=_colour(name))  # fmt: skip
+        ax.plot(curve["questions"], curve["mean"], linestyle=line, markersize=4.5, label=name, **_look(name))
         edges = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
-        ax.fill_between(curve["questions"], *edges, color=_colour(name), alpha=BAND / 2, linewidth=0)
+        ax.fill_between(curve["questions"], *edges, color=_look(name)["color"], alpha=BAND / 2, linewidth=0)
     ax.set_xscale("log", base=2)
     ax.set_xticks(sizes := sorted(set(curves["questions"])), sizes)
     ax.set(xlabel="training questions", ylabel="accuracy (band: one std)", ylim=(0.2, 1.03))
