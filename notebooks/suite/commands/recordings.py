@@ -58,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     from suite.profiles import data_dir
     from suite.recordings.inspect import files_of, inspect_files
-    from suite.routers.files import as_text, evaluate_files
-    from suite.worlds.recorded_states import encode_all
     from trinity_core.paths import write_atomic
 
     if options.action == "encode":
+        from suite.worlds.recorded_states import encode_all
+
         encode_all(data_dir(options.data_dir))
         return 0
     inputs = files_of(options.inspect) if options.action == "inspect" else [*options.train, *options.test]
@@ -75,6 +75,8 @@ def main(options: argparse.Namespace) -> int:
     if options.action == "inspect":
         report = inspect_files(inputs)
     else:
+        from suite.routers.files import as_text, evaluate_files
+
         names = ("method", "seeds", "budget", "encoder", "layer")
         report = evaluate_files(options.train, options.test, **{name: getattr(options, name) for name in names})
         print(as_text(report), flush=True)  # before a file is written, which may fail
