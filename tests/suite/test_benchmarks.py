@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from suite.benchmarks import files as benchmark_files
 from suite.benchmarks import livecodebench
@@ -65,75 +66,11 @@ LCB_FUNCTION = LCB_STDIN | {
     "private_test_cases": functional(("[]\n5", "[]")),
     "metadata": json.dumps({"func_name": "shift"}),
 }
-UNIT_TEST = """import unittest
-class TestCases(unittest.TestCase):
-    def test_sum(self):
-        self.assertEqual(task_func([1, 2]), 3)
-    def test_empty(self):
-        self.assertEqual(task_func([]), 0)
-"""
-GPQA_ROW = {
-    "Record ID": "rec001",
-    "Question": "Which one?",
-    "Correct Answer": "right\n",
-    "Incorrect Answer 1": "wrong 1",
-    "Incorrect Answer 2": "wrong 2",
-    "Incorrect Answer 3": " wrong 3",
-    "Subdomain": "Optics",
-    "High-level domain": "Physics",
-}
+ROWS = yaml.safe_load(Path(__file__).with_name("benchmark_rows.yaml").read_text(encoding="utf-8"))
 GOOD: dict[str, list[Row]] = {
-    "math500": [
-        {
-            "problem": "What is $\\frac{1}{2}+1$?",
-            "solution": "It is $\\boxed{\\frac{3}{2}}$.",
-            "answer": "\\frac{3}{2}",
-            "subject": "Prealgebra",
-            "level": 1,
-            "unique_id": "test/prealgebra/1.json",
-        },
-        {"problem": "2+2?", "answer": "4", "unique_id": "test/prealgebra/2.json"},
-    ],
-    "mmlu": [
-        {"question": "Largest?", "subject": "astronomy", "choices": ["Sun", "Moon", "Earth", "Mars"], "answer": 0},
-        {"question": "Smallest?", "subject": "astronomy", "choices": ["Sun", "Moon", "Earth", "Mars"], "answer": 1},
-    ],
-    "rlpr": [
-        {
-            "data_source": "WebInstruct-verified",
-            "prompt": [{"role": "system", "content": "Think."}, {"role": "user", "content": "What moves charge?"}],
-            "ability": "Physics",
-            "reward_model": {"ground_truth": "an electric field", "style": "rule"},
-            "extra_info": {"index": 17, "split": "train"},
-        },
-        {"prompt": [{"role": "user", "content": "Half of x?"}], "reward_model": {"ground_truth": "\\frac{x}{2}"}},
-        {
-            "prompt": [{"role": "user", "content": "Which?\nA. one\nB. two\nC. three\nD. four"}],
-            "reward_model": {"ground_truth": "B"},
-        },
-        {"prompt": [{"role": "user", "content": "Which vitamin?"}], "reward_model": {"ground_truth": "C"}},
-    ],
-    "livecodebench": [LCB_STDIN, LCB_FUNCTION],
-    "aime2025": [{"problem": "Find it.", "answer": "070", "id": "0"}, {"problem": "And this.", "answer": "588"}],
-    "bigcodebench": [
-        {
-            "task_id": "BigCodeBench/13",
-            "complete_prompt": 'def task_func(xs):\n    """Sum."""\n',
-            "instruct_prompt": "Write task_func(xs), which sums a list.",
-            "canonical_solution": "    return sum(xs)",
-            "code_prompt": "import math\ndef task_func(xs):\n",
-            "test": UNIT_TEST,
-            "entry_point": "task_func",
-            "doc_struct": "{}",
-            "libs": "['math']",
-        }
-    ],
-    "mtbench": [
-        {"question_id": 101, "category": "reasoning", "turns": ["First?", "Second?"], "reference": ["one", ""]},
-        {"question_id": 81, "category": "writing", "turns": ["Write.", "Rewrite."]},
-    ],
-    "gpqa": [GPQA_ROW, GPQA_ROW | {"Record ID": "rec002", "Question": "Which other?"}],
+    name: ROWS.get(name) or [LCB_STDIN, LCB_FUNCTION] for name in (*list(ROWS)[:3], "livecodebench", *list(ROWS)[3:])
 }
+UNIT_TEST, GPQA_ROW = ROWS["bigcodebench"][0]["test"], ROWS["gpqa"][0]
 
 
 def write(path: Path, rows: list[Any]) -> Path:
