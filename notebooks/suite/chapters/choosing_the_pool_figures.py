@@ -28,7 +28,7 @@ def draw_frontier(matrix: pd.DataFrame, near: np.ndarray, cells: np.ndarray) -> 
     ax.set_xticks(range(matrix.shape[1]), matrix.columns)
     ax.set_yticks(range(len(matrix)), matrix.index)
     ax.grid(visible=False)
-    ax.set_title("Near a data set's best (solid), best cells of all (dotted)")
+    ax.set(title="Near a data set's best (solid), best cells of all (dotted)")
     return fig
 
 
@@ -48,10 +48,9 @@ def draw_pools(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fig
         right = x > spots["x"].mean()
         place = {"xytext": (-9 if right else 9, 9), "ha": "right" if right else "left", "zorder": 4}
         ax.annotate(label, (x, y), textcoords="offset points", fontsize=9, **place)
-    ax.set_ylim(-0.25, 100 * pools["rer"].max() * 1.15)
-    ax.set_xlabel("Z: what the pool's best agent for each data set reaches (%)")
-    ax.set_ylabel("RER (%)")
-    ax.set_title("The highest RER is found among weak agents")
+    ax.set(ylim=(-0.25, 100 * pools["rer"].max() * 1.15))
+    ax.set(xlabel="Z: what the pool's best agent for each data set reaches (%)", ylabel="RER (%)")
+    ax.set(title="The highest RER is found among weak agents")
     return fig
 
 
@@ -64,7 +63,7 @@ def draw_chance(draws: Mapping[str, np.ndarray], measured: Mapping[str, float]) 
         ax.set(title=label, xlabel="RER (%)")
         ax.set_yticks([])
         ax.legend(loc="upper right")
-    axes[0, 0].set_ylabel("how often, for agents\nthat are equally good")
+    axes[0, 0].set(ylabel="how often, for agents\nthat are equally good")
     return fig
 
 
@@ -80,9 +79,8 @@ def draw_levels(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fi
         row = known.loc[[members]].iloc[0]
         spot = 100 * row["rer"], 100 * row["by question"]
         ax.annotate(label, spot, xytext=(9, 0), textcoords="offset points", fontsize=9, va="center")
-    ax.set_xlabel("RER with one agent a family (%)")
-    ax.set_ylabel("RER with one agent a question (%)")
-    ax.set_title("Most of what a pool offers is within data sets")
+    ax.set(xlabel="RER with one agent a family (%)", ylabel="RER with one agent a question (%)")
+    ax.set(title="Most of what a pool offers is within data sets")
     ax.legend(title="agents", loc="lower right", ncols=2)
     return fig
 
@@ -105,10 +103,10 @@ def draw_trained(frame: pd.DataFrame) -> Figure:
     ax.hlines(rows, 100 * frame["low"], 100 * frame["high"], color=style.METHOD_COLOURS["TRINITY"], linewidth=2)
     ax.plot(100 * frame["score"], rows, "o", color=style.METHOD_COLOURS["TRINITY"], markersize=7, label="TRINITY")
     ax.set_yticks(rows, frame["pool"])
-    ax.set_ylim(len(frame) - 0.5, -0.5)
+    ax.set(ylim=(len(frame) - 0.5, -0.5))
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel("right answers (%; mean of four families; bar: 95 % interval)")
-    ax.set_title("What each pool offers, and what training on it reaches")
+    ax.set(xlabel="right answers (%; mean of four families; bar: 95 % interval)")
+    ax.set(title="What each pool offers, and what training on it reaches")
     fig.legend(loc="outside lower center", ncols=4)
     return fig
 
@@ -125,8 +123,7 @@ def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str], o
         missed = 100 * (1 - large[way] / large[optimum])
         ax.plot(missed, rows, marker, color=colour, markersize=size, label=way, linestyle="none")
     ax.set_yticks(rows, large["matrix"])
-    ax.set_ylim(len(large) - 0.5, -0.5)
-    ax.set_xlim(left=-0.1)
+    ax.set(ylim=(len(large) - 0.5, -0.5), xlim=(-0.1, None))
     ax.grid(axis="y", visible=False)
     ax.set(xlabel="RER missed, in percent of the proven optimum", title="Large matrices, against a proven optimum")
     ax.legend(loc="lower right")
@@ -141,6 +138,6 @@ def _agreement(ax: Axes, small: pd.DataFrame) -> None:
             ax.plot(range(len(cases)), 100 * part[f"{way} agrees"], marker=marker, color=colour,
                     linestyle="-" if kind == "independent" else ":", markersize=6, label=f"{way}, {kind}")  # fmt: skip
     ax.set_xticks(range(len(cases)), cases)
-    ax.set_ylim(0, 105)
+    ax.set(ylim=(0, 105))
     ax.set(ylabel="optimum found (%)", title="Small matrices, every pool tried")
     ax.legend(loc="lower left", fontsize=8)

@@ -33,12 +33,10 @@ def calibration(frame: pd.DataFrame) -> Figure:
             ax.plot(middle, row, marker, color=fill, markersize=7, markeredgecolor=style.BLACK, markeredgewidth=0.8)
             ax.text(reach * 1.5, row, f"{line['target']:.1f}", ha="right", va="center", fontsize=8, color="#333333")
         ax.text(reach * 1.5, -0.8, "score (%)", ha="right", va="center", fontsize=8, color="#555555")
-        ax.set_title(family)
-        ax.set_xlim(-reach, reach * 1.53)
-        ax.set_xlabel("measured minus score (points)")
+        ax.set(title=family, xlim=(-reach, reach * 1.53), xlabel="measured minus score (points)")
         ax.grid(axis="y", visible=False)
     axes[0][0].set_yticks(range(len(agents)), agents)
-    axes[0][0].set_ylim(len(agents) - 0.5, -1.2)
+    axes[0][0].set(ylim=(len(agents) - 0.5, -1.2))
     look = {"linestyle": "none", "markeredgecolor": style.BLACK, "markersize": 7}
     handles = [
         plt.Line2D([], [], color=style.GREY, linewidth=5, alpha=0.45, label="99 % interval"),
@@ -83,10 +81,8 @@ def complementarity(spreads: Sequence[float], gaps: Mapping[str, np.ndarray], ow
     ax.axvline(own, color=style.GREY, linestyle=(0, (5, 3)), linewidth=1.2)
     look = {"xytext": (4, -4), "textcoords": "offset points", "va": "top", "fontsize": 9, "color": "#555555"}
     ax.annotate("this pool", (own, ax.get_ylim()[1]), **look)
-    ax.set_xlabel("private spread $s_p$ (logits)")
-    ax.set_ylabel("points above the best single agent")
-    ax.set_title("What a perfect choice of agent per question could add")
-    ax.set_ylim(bottom=0)
+    ax.set(xlabel="private spread $s_p$ (logits)", ylabel="points above the best single agent")
+    ax.set(title="What a perfect choice of agent per question could add", ylim=(0, None))
     ax.legend()
     return fig
 
@@ -107,8 +103,8 @@ def policies(frame: pd.DataFrame) -> Figure:
     ax.set_yticks(rows, frame["policy"])
     ax.set(ylim=(len(frame) - 0.5, -1.1), xlim=(None, right + 1.0))
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel("points above the best single agent (95 % interval over questions)")
-    ax.set_title("Fixed policies in this pool")
+    ax.set(xlabel="points above the best single agent (95 % interval over questions)")
+    ax.set(title="Fixed policies in this pool")
     return fig
 
 
@@ -136,8 +132,8 @@ def phases(
         if here and title in here:
             ax.plot(*here[title], "*", markersize=13, color="white", markeredgecolor="black", zorder=6)
         ax.set_title(title, fontsize=9)
-        ax.set_xlabel(xlabel)
+        ax.set(xlabel=xlabel)
         ax.grid(visible=False)
-    axes[0][0].set_ylabel(ylabel)
+    axes[0][0].set(ylabel=ylabel)
     fig.colorbar(mesh, ax=axes[0].tolist(), label="points above the best single agent", shrink=0.95)
     return fig

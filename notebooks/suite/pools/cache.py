@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
+from suite.pools.config import Messages
 from trinity_core.paths import cache_dir
 from trinity_core.pool import PoolError
 from trinity_core.store import Store
@@ -30,9 +31,7 @@ from trinity_core.types import Message
 T = TypeVar("T")
 
 
-def answer_key(
-    model: str, messages: list[dict[str, str]], parameters: dict[str, Any], replicate: int, weights: str = ""
-) -> str:
+def answer_key(model: str, messages: Messages, parameters: dict[str, Any], replicate: int, weights: str = "") -> str:
     """The name of one draw of one call: a hash of everything that decides the reply."""
     parts = {"model": model, "messages": messages, "parameters": parameters, "replicate": int(replicate)}
     try:

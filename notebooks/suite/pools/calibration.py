@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 TOKEN_TABLE, TOKEN_SETTING = "tables9_12_output_tokens", "default_4096"
 KIN_TABLE = "table1_zero_shot"  # where every agent has a score
-NORMAL = NormalDist()
 
 
 class Assumption(Strict):
@@ -129,15 +128,13 @@ def table(name: str) -> pd.DataFrame:
 
 def cell(name: str, row: str, column: str, full: float = 1.0) -> float:
     """One number of a published table, divided by `full`. PoolError names a missing row, column or number."""
-    frame = table(name)
-    for kind, label, labels in (("row", row, frame.index), ("column", column, frame.columns)):
-        if label not in labels:
-            raise PoolError(f"table {name} has no {kind} {label!r}; {kind}s: {', '.join(map(str, labels))}")
-    value = frame.at[row, column]
     try:
-        return float(value) / full
+        return float(table(name).at[row, column]) / full
+    except KeyError as missing:
+        rows, columns = (", ".join(map(str, labels)) for labels in table(name).axes)
+        raise PoolError(f"table {name} has no row or column {missing}; rows: {rows}; columns: {columns}") from None
     except ValueError:
-        raise PoolError(f"table {name}, row {row!r}, column {column!r} is {value!r}, not a number") from None
+        raise PoolError(f"table {name} has no number in row {row!r}, column {column!r}") from None
 
 
 def logit(p: float) -> float:
@@ -174,19 +171,17 @@ def read_targets(file: SimulatedFile) -> dict[tuple[str, str], Target]:
                     f"scores.{family}: agent {who} has no row in {score.table}; name a related column of Table 1 as `kin`"
                 )
             else:
-                kin = {one.name: _kin(one, score.kin) for one in file.agents}
+                if lacking := [one.name for one in file.agents if KIN_TABLE not in one.rows]:
+                    raise PoolError(
+                        f"agent {lacking[0]}: `rows` names no row of {KIN_TABLE}, which assumed scores need"
+                    )
+                kin = {one.name: cell(KIN_TABLE, one.rows[KIN_TABLE], score.kin, 100) for one in file.agents}
                 value = assumed_score(kin[who], [kin[name] for name in known], list(known.values()))
                 source = f"rule from {KIN_TABLE}, {score.kin}"
             if not 0 < value < 1:
                 raise PoolError(f"the score of {who} on {family} is {value}; it must be inside 0 to 1")
             targets[who, family] = Target(who, family, value, who not in known, source)
     return targets
-
-
-def _kin(agent: SimulatedAgent, column: str) -> float:
-    if KIN_TABLE not in agent.rows:
-        raise PoolError(f"agent {agent.name}: `rows` names no row of {KIN_TABLE}, which assumed scores need")
-    return cell(KIN_TABLE, agent.rows[KIN_TABLE], column, 100)
 
 
 def output_tokens(file: SimulatedFile, families: Sequence[str]) -> dict[tuple[str, str], float]:
@@ -204,13 +199,12 @@ def output_tokens(file: SimulatedFile, families: Sequence[str]) -> dict[tuple[st
     return found
 
 
-def normal(*key: str | int) -> float:
-    """A standard normal number that is a function of the key alone."""
-    return NORMAL.inv_cdf(max(float(uniforms(1, *key)[0]), 2.0**-54))
-
-
 def draw_terms(agents: Sequence[Agent], questions: Sequence[Question], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Standard normal (difficulty (n,), private (L, n)), keyed by (seed, question) and (seed, agent, question)."""
+
+    def normal(*key: str | int) -> float:
+        return NormalDist().inv_cdf(max(float(uniforms(1, *key)[0]), 2.0**-54))
+
     difficulty = np.array([normal("difficulty", seed, question.id) for question in questions])
     private = np.array([[normal("private", seed, agent.name, q.id) for q in questions] for agent in agents])
     return difficulty, private

@@ -21,6 +21,7 @@ POOLS = DATA / "pools"
 SECRET_NAME = re.compile(r"api[_-]?key|secret|password|authori[sz]ation|bearer|credential|(^|[_-])token$", re.I)
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Amount = Annotated[float, Field(ge=0)]
+Messages = list[dict[str, str]]  # of a chat: {"role", "content"}
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -26,7 +26,7 @@ from pydantic import BeforeValidator, Field
 from suite.pools import slm
 from suite.pools.budget import Budget, Charge
 from suite.pools.cache import AnswerCache, answer_key, to_its_end
-from suite.pools.config import AgentsFile, Strict, checked, read_config
+from suite.pools.config import AgentsFile, Messages, Strict, checked, read_config
 from suite.pools.prompts import failed
 from suite.pools.provider import COST, load_litellm, register
 from suite.pools.replies import EmptyReply, describe, pause, read_reply, reply_headers, worth_another
@@ -71,17 +71,17 @@ def build(
 ) -> LiteLLMPool:
     """The pool of a file's mapping; its simulated agents are asked `questions`."""
     file = checked(LiteLLMFile, config, "the file")
-    agents, simulated = tuple(entry.agent() for entry in file.agents), None
-    if wanted := [agent for agent in agents if provider_of(agent) == "simulated"]:
-        if file.simulated is None:
-            raise PoolError("agents `simulated/NAME` need a key `simulated` with the name of the simulated pool's file")
+    agents, simulated, names = tuple(entry.agent() for entry in file.agents), None, []
+    if file.simulated is not None:
         own = read_config(file.simulated)
         if own.pop("kind", None) != "simulated":
             raise PoolError(f"`simulated` names {file.simulated!r}, which is no pool of kind simulated")
         simulated = SimulatedPool(own, questions)
         names = [f"simulated/{agent.name}" for agent in simulated.agents]
-        if unknown := [agent for agent in wanted if agent.model not in names]:
-            raise PoolError(f"agent {unknown[0].name}: no {unknown[0].model!r}; choose one of {', '.join(names)}")
+    for agent in agents:
+        if provider_of(agent) == "simulated" and agent.model not in names:
+            choices = f"one of {', '.join(names)}" if names else "a pool of such agents by the key `simulated`"
+            raise PoolError(f"agent {agent.name}: no {agent.model!r}; choose {choices}")
     settings = file.settings.model_dump()
     return LiteLLMPool(agents, budget=budget, cache=cache, simulated=simulated, **settings)
 
@@ -123,11 +123,11 @@ class LiteLLMPool:
         for agent in agents:
             self.most_dollars(agent, [])
 
-    async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
+    async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:
         """The agent's reply, from disk where it was asked before; raises only BudgetExceeded and PoolError."""
         return await on_pool_loop(self._ask(check_agent(self, agent), messages, replicate))
 
-    async def _ask(self, agent: Agent, messages: list[dict[str, str]], replicate: int) -> Message:
+    async def _ask(self, agent: Agent, messages: Messages, replicate: int) -> Message:
         if provider_of(agent) in LOCAL:
             return await self._failing_softly(self._answer_here(agent, messages, replicate))
         key = answer_key(agent.model, messages, agent.parameters, replicate)
@@ -142,7 +142,7 @@ class LiteLLMPool:
         except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
             return failed(describe(error, self.settings.timeout))
 
-    async def _answer_here(self, agent: Agent, messages: list[dict[str, str]], replicate: int) -> Message:
+    async def _answer_here(self, agent: Agent, messages: Messages, replicate: int) -> Message:
         """The reply of a simulated agent or a local model: neither paid for, nor tried again."""
         provider = provider_of(agent)
         if provider not in self._sources:
@@ -153,13 +153,11 @@ class LiteLLMPool:
         message = read_reply(reply, agent.price)
         return message if agent.price else replace(message, cost=reply._hidden_params[COST])
 
-    async def _answer_simulated(
-        self, model: str, messages: list[dict[str, str]], parameters: dict[str, Any], replicate: int
-    ) -> Message:
+    async def _answer_simulated(self, model: str, messages: Messages, parameters: Any, replicate: int) -> Message:
         names = [agent.name for agent in self._simulated.agents]
         return await self._simulated.ask(names.index(model), messages, replicate)
 
-    async def _call(self, agent: Agent, messages: list[dict[str, str]], key: str) -> Message:
+    async def _call(self, agent: Agent, messages: Messages, key: str) -> Message:
         """One call with its retries."""
         self._check_key(agent)
         jitter = random.Random(key)
@@ -172,13 +170,13 @@ class LiteLLMPool:
         )
         return await self._failing_softly(attempts(self._request, agent, messages, key))
 
-    async def _request(self, agent: Agent, messages: list[dict[str, str]], key: str) -> Message:
+    async def _request(self, agent: Agent, messages: Messages, key: str) -> Message:
         """One request in its turn, charged to the budget."""
         most = self.most_dollars(agent, messages)
         async with self._slots[provider_of(agent)], self.budget.request(most) as charge:
             return await to_its_end(self._send(agent, messages, key, charge))
 
-    async def _send(self, agent: Agent, messages: list[dict[str, str]], key: str, charge: Charge) -> Message:
+    async def _send(self, agent: Agent, messages: Messages, key: str, charge: Charge) -> Message:
         """What is sent, and what comes back; a good answer is on disk before its charge is settled."""
         litellm, timeout = load_litellm(), self.settings.timeout
         arguments = dict(agent.parameters)
@@ -226,7 +224,7 @@ class LiteLLMPool:
         names = [agent.model, agent.model.partition("/")[2]] if provider_of(agent) in ("openai", "anthropic") else []
         return next((table[name] for name in (*names, agent.model) if name in table), {})
 
-    def most_dollars(self, agent: Agent, messages: list[dict[str, str]]) -> float | None:
+    def most_dollars(self, agent: Agent, messages: Messages) -> float | None:
         """The most that one request can cost: a token holds at least one byte of the prompt, `max_tokens` bounds the
         output. None without a dollar cap; with one, PoolError where price or output are unbounded."""
         if self.budget.max_dollars is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from suite.pools.config import Messages
 from trinity_core.pool import Agent, PoolError, check_agent
 from trinity_core.roles import NOTE_LIKE, condense, parse_suggestion, read_prompt, unguard
 from trinity_core.types import Message, Question, Role
@@ -75,9 +76,9 @@ def failed(error: str) -> Message:
 
 
 class ScriptedPool:
-    """L agents over a fixed set of `questions` (n,). A subclass gives `agents`, `_learn`s its questions and `_answer`s.
-
-    What it knows of a question is an object with `question` and `place` (its number among them).
+    """L agents over a fixed set of `questions` (n,). A subclass gives `agents`, `_learn`s its questions, and has
+    `_answer(agent, known, case, messages, replicate) -> Message`, with `known` what it knows of the question: an object
+    with `question` and `place` (its number among them).
     """
 
     agents: tuple[Agent, ...]
@@ -96,7 +97,7 @@ class ScriptedPool:
             raise PoolError(f"no question {name!r} in this pool; {self.remedy}")
         return self._by_id[name]
 
-    def reply(self, agent: int, messages: list[dict[str, str]], replicate: int = 0) -> Message:
+    def reply(self, agent: int, messages: Messages, replicate: int = 0) -> Message:
         """The agent's message; an error message where the prompt is not one of the roles' or the question unknown."""
         check_agent(self, agent)
         try:
@@ -111,9 +112,6 @@ class ScriptedPool:
             )
         return self._answer(agent, known, case, messages, replicate)
 
-    async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
+    async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:
         """`reply`, for callers that await."""
         return self.reply(agent, messages, replicate)
-
-    def _answer(self, agent: int, known: Any, case: Case, messages: list[dict[str, str]], replicate: int) -> Message:
-        raise NotImplementedError

@@ -2,24 +2,22 @@
 
 So one litellm configuration may mix them with real models, and all pass through the same code. litellm has one table of
 custom providers a process; since two pools may each have a simulated part (other questions, say), a call carries the
-number of what is to answer it, and the number of the replicate, in the parameter `trinity`. A call without it (made
-with litellm directly) is answered by what was registered last.
+number of what is to answer it, and the number of the replicate, in the parameter `trinity`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from trinity_core.pool import pool_loop
+from suite.pools.config import Messages
 from trinity_core.types import Message
 
 # (model, messages, parameters, replicate) -> reply
-Answer = Callable[[str, list[dict[str, str]], dict[str, Any], int], Awaitable[Message]]
+Answer = Callable[[str, Messages, dict[str, Any], int], Awaitable[Message]]
 COST = "trinity_cost"  # where a reply carries the cost that its pool states
 
 _answers: list[Answer] = []
@@ -51,11 +49,9 @@ def register(provider: str, answer: Answer) -> int:
     class Provider(CustomLLM):
         """What litellm calls."""
 
-        async def acompletion(
-            self, model: str, messages: list[dict[str, str]], optional_params: dict[str, Any], **_: Any
-        ) -> Any:
+        async def acompletion(self, model: str, messages: Messages, optional_params: dict[str, Any], **_: Any) -> Any:
             parameters = dict(optional_params)
-            call = parameters.pop("trinity", {"source": number, "replicate": 0})
+            call = parameters.pop("trinity")
             message = await _answers[call["source"]](model, messages, parameters, call["replicate"])
             if message.finish == "error":
                 raise CustomLLMError(status_code=400, message=message.error)
@@ -67,9 +63,6 @@ def register(provider: str, answer: Answer) -> int:
             )
             reply._hidden_params[COST] = message.cost
             return reply
-
-        def completion(self, **arguments: Any) -> Any:
-            return asyncio.run_coroutine_threadsafe(self.acompletion(**arguments), pool_loop()).result()
 
     others = [entry for entry in litellm.custom_provider_map if entry["provider"] != provider]
     litellm.custom_provider_map = [*others, {"provider": provider, "custom_handler": Provider()}]

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from pydantic import Field
 
-from suite.pools.config import Strict, Text, checked
+from suite.pools.config import Messages, Strict, Text, checked
 from suite.pools.prompts import Case, ScriptedPool, kept, said
 from suite.profiles import RecordedError, data_dir
 from suite.recordings.answers import options_of, read_answer
@@ -152,9 +152,7 @@ class RecordedPool(ScriptedPool):
             out[drawn] = uniform_rows(1, keys)[:, 0] < chance[drawn]
         return out
 
-    def _answer(
-        self, agent: int, known: RecordedQuestion, case: Case, messages: list[dict[str, str]], replicate: int
-    ) -> Message:
+    def _answer(self, agent: int, known: RecordedQuestion, case: Case, messages: Messages, replicate: int) -> Message:
         if case.role == "thinker":
             return said("", 0, 0.0)
         cost = float(self.costs[known.place, agent])

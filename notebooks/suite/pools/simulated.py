@@ -27,11 +27,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from operator import index
-from typing import Any, Literal
+from typing import Any
 
 from suite.checkers import is_right
 from suite.pools.calibration import SimulatedFile, calibrated_logits, draw_terms, output_tokens, read_targets, sigmoid
-from suite.pools.config import checked
+from suite.pools.config import Messages, checked
 from suite.pools.prompts import Case, ScriptedPool, kept
 from suite.pools.solutions import Sayings, sayings
 from suite.questions import load_questions
@@ -94,14 +94,10 @@ class SimulatedPool(ScriptedPool):
         return SimulatedQuestion(place, question, says, correct, good, kept(says.diagnosis, "verifier"))
 
     def probability(
-        self,
-        agent: int,
-        question: Question | str,
-        *,
-        plan: Literal["good", "vague"] | None = None,
-        diagnosed: bool = False,
+        self, agent: int, question: Question | str, *, plan: str | None = None, diagnosed: bool = False
     ) -> float:
-        """P(a fresh Worker's answer is right), exactly, with the last plan read and with a true diagnosis or not."""
+        """P(a fresh Worker's answer is right), exactly, with the last plan read ("good" or "vague") and with a true
+        diagnosis or not."""
         if plan not in (None, "good", "vague"):
             raise PoolError(f"plan is {plan!r}; choose 'good', 'vague' or None")
         check_agent(self, agent)
@@ -128,9 +124,7 @@ class SimulatedPool(ScriptedPool):
             z += gains.diagnosis_gain
         return 1.0 / (1.0 + exp(-z)) if z > -700 else 0.0
 
-    def _answer(
-        self, agent: int, known: SimulatedQuestion, case: Case, messages: list[dict[str, str]], replicate: int
-    ) -> Message:
+    def _answer(self, agent: int, known: SimulatedQuestion, case: Case, messages: Messages, replicate: int) -> Message:
         who = self.agents[agent]
         draw = uniforms(4, "simulated", self.seed, known.question.id, who.name, case.role, index(replicate)).tolist()
         say = {"worker": self._work, "thinker": self._think, "verifier": self._verify}[case.role]

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from suite.pools.cache import AnswerCache, answer_key, to_its_end
-from suite.pools.config import AgentsFile, Amount, Strict, checked
+from suite.pools.config import AgentsFile, Amount, Messages, Strict, checked
 from trinity_core.pool import Agent, PoolError, check_agent, on_pool_loop
 from trinity_core.slm import find_model, load_tokenizer, quiet_transformers
 from trinity_core.types import Message
@@ -51,18 +51,14 @@ class SlmPool:
         for agent in agents:
             checked(Decoding, agent.parameters, f"agent {agent.name}")
 
-    async def ask(self, agent: int, messages: list[dict[str, str]], replicate: int) -> Message:
+    async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:
         """The agent's reply; a prompt that does not fit the model is a failed call."""
         chosen = check_agent(self, agent)
         return await on_pool_loop(answer(chosen.model, messages, chosen.parameters, replicate, self.cache))
 
 
 async def answer(
-    model: str,
-    messages: list[dict[str, str]],
-    parameters: dict[str, Any],
-    replicate: int,
-    cache: AnswerCache | None = None,
+    model: str, messages: Messages, parameters: dict[str, Any], replicate: int, cache: AnswerCache | None = None
 ) -> Message:
     """The model's reply, from disk where it was given before. Runs on the pool's loop and does not block it."""
     filled = checked(Decoding, parameters, f"model {model}").model_dump()
@@ -100,7 +96,7 @@ def load(name: str) -> tuple[Any, Any]:
         return load_tokenizer(source), model.eval().requires_grad_(False)
 
 
-def generate(name: str, messages: list[dict[str, str]], parameters: dict[str, Any], key: str) -> Message:
+def generate(name: str, messages: Messages, parameters: dict[str, Any], key: str) -> Message:
     """One reply of the model, sampled (temperature > 0) with a generator seeded by `key`."""
     import torch
     from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
