@@ -1,23 +1,14 @@
 """The three roles (section 3.2): what each is asked, and what is kept of its reply.
 
-Symbols: Q -> `question`, O_k -> `Entry`, C_k = (Q, O_1 ... O_k) -> `Transcript`.
-
-Two transcript rules, one setting:
+Symbols: Q -> `question`, O_k -> `Entry`, C_k = (Q, O_1 ... O_k) -> `Transcript`. Two transcript rules, one setting:
 - `paper` (default): every turn's O_k is appended, so the coordinator also sees plans and verdicts;
-- `released`: only Workers' reasoning enters, numbered and unnamed. A plan goes to the next call only, a verdict to
-  nobody.
+- `released`: only Workers' reasoning enters, numbered and unnamed; a plan goes to the next call only.
 
-Rules for what the contracts leave open, each with a test:
-- A verdict counts only on a line of its own, `VERDICT: ACCEPT` or `VERDICT: REVISE` (the last such line), or as the
-  very first word of the reply; a quoted line (`> VERDICT: ...`) is another's. An ACCEPT counts only where the sentence
-  ends with it or goes on with a reason, and no "but", "not", "wrong", "revise" ... follows, to the end of the reply.
-  Anything else is doubt, and doubt is REVISE.
-- A Thinker may name the next role, Worker or Verifier, on a line `NEXT: ...`. Without both a plan and that line the
-  message counts as a plan alone; under `released` it then counts for nothing, as in the released code.
-- A message cut at the output cap keeps its text as progress but is neither an answer nor an ACCEPT nor a suggestion.
-- What a question or an agent says cannot be read as a section of the prompt or as another's note: a line of that very
-  form gets a backslash in front, in the prompt only.
-- An empty message adds no line. A Verifier before any answer ends the rollout with reward 0 (see `rollout`).
+What the contracts leave open, each with a test: a verdict counts on a line of its own or as the very first word, and
+anything but a plain ACCEPT is doubt, and doubt is REVISE. A Thinker names Worker or Verifier on a line `NEXT: ...`
+beside a plan. A message cut at the output cap is progress, but no answer, ACCEPT or suggestion; an empty one adds no
+line. What a question or an agent says cannot be read as a section of the prompt or as another's note: a line of that
+form gets a backslash in front, in the prompt only.
 """
 
 from __future__ import annotations

@@ -1,21 +1,13 @@
-"""The tri-role loop (section 3.2), for many rollouts at once, in lockstep by turn.
+"""The tri-role loop (section 3.2), for many rollouts at once, in lockstep by turn; the reference for every other one.
 
 Turn k of a rollout: the transcript C_(k-1) is encoded, the head gives the chances, agent A_k and role R_k are drawn,
 A_k is asked with the role's prompt, its message M_k is condensed into O_k and appended. It stops at the first Verifier
-who accepts, else after K turns; the latest Worker's answer is checked and gives the reward R in {0, 1}.
+who accepts, else after K turns; the latest Worker's answer, whole, is checked and gives the reward R in {0, 1}. What
+the paper leaves open stands in `world` (rules of a turn) and `roles` (messages).
 
-All rollouts advance one turn together: each distinct transcript is encoded once, all heads act in one einsum, each
-distinct call is made once, all calls run concurrently. Every draw is keyed by (seed, question, replicate, turn), so a
-rollout is the same whatever else is in the batch. One limit: float32 sums of other batches differ by about 1e-5 in a
-state, so recorded chances agree to some 1e-6 only, and a draw that near a boundary would fall on its other side; states
-that the encoder's cache holds are the same bytes.
-
-Rules that the paper leaves open:
-- A Thinker's named role replaces the head's at the next turn (the agent is still the head's), then is used up.
-- A Verifier before there is any answer ends the rollout with reward 0, without a call.
-- The answer is the Worker's whole text; only the transcript's copy O_k is shortened (see `roles`).
-- A message cut at the output cap adds its text, but is no answer; an empty message adds nothing; both count as a turn.
-- A call that fails for good ends the rollout as failed: reward None, left out of every mean, never a wrong answer.
+Each distinct transcript is encoded once, all heads act in one einsum, each distinct call is made once, all calls run
+concurrently. Every draw is keyed by (seed, question, replicate, turn), so a rollout is the same whatever else is in the
+batch; but float32 sums of other batches differ by some 1e-5 in a state, unless the encoder's cache holds it.
 """
 
 from __future__ import annotations

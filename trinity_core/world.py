@@ -157,6 +157,6 @@ def after_turn(
 
 
 def rewards(stop: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """R of ended rollouts from whether the latest answer is right (False: there is none); 0 after an early Verifier,
-    NaN after a failed call."""
+    """R of ended rollouts: whether the latest answer is right (False: there is none), 0 after an early Verifier, NaN
+    after a failed call, which is left out of every mean and never a wrong answer."""
     return np.where(stop == FAILED, np.nan, np.where(stop == EARLY, 0.0, right))

@@ -1,14 +1,12 @@
 """Many answers to one question, made into one: a majority of samples, and a mixture of agents (A.7.1).
 
-Majority: one agent is asked five times, as a first Worker; the answer that most of the samples give is taken. Whether
-two samples give the same answer is for the checkers to say, one sample's answer standing as the other's reference; code
-is the same where its syntax tree is. The grading reference is never looked at. A sample without a readable answer has
-no vote; a tie goes to the answer seen first.
+Majority: of five answers of one agent the one that most of them give. Whether two samples give the same answer is for
+the checkers to say, one sample's answer standing as the other's reference (code: equal syntax trees), never by the
+grading reference. A sample without a readable answer has no vote; a tie goes to the answer seen first.
 
-Mixture of agents (Wang et al. 2024), one layer: every agent proposes an answer, then one of them, drawn at random, is
-asked as a Worker who sees all proposals among the notes, in a drawn order. L + 1 calls a question. A simulated agent
-does not weigh proposals: it repeats the last one with the pool's chance `keep`, and else works on its own, so what
-reading them is worth is not known here; calls and costs are.
+Mixture of agents (Wang et al. 2024), one layer: every agent proposes, one drawn at random is asked as a Worker who sees
+all proposals in a drawn order. A simulated agent repeats the last proposal or works on its own: calls and costs are
+right here, what reading proposals is worth is not known.
 """
 
 from __future__ import annotations

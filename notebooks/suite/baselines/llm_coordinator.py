@@ -1,16 +1,11 @@
 """A language model that is prompted to be the coordinator (A.7.3, Table 8): each turn it names agent and role.
 
-The rest is the role loop as it is: prompts, plans that override the next role, verdicts, stops, K turns. The model sees
-the list of agents, the question and the notes so far, after three examples of how to reply, and must reply with
-`AGENT n ROLE` and nothing else. Any other reply, or one that was cut, names nobody: the rollout ends there, and the
-latest answer counts if there is one. A coordinator's call that fails for good fails the rollout.
-
-The coordinator's calls stand among the turns as a Thinker's who names the next role (`suggested_role`; None: the reply
-named nobody); `callers(pool)` names the model in tables.
+The rest is the role loop as it is. The model sees the agents, the question and the notes, after three examples, and must
+reply with `AGENT n ROLE` and nothing else; any other or cut reply names nobody: the rollout ends there, and the latest
+answer counts. Its calls stand among the turns as a Thinker's who names the next role; `callers(pool)` names the model.
 
 Who coordinates: one of the pool's own agents. Simulated agents answer role prompts alone, so over a simulated pool the
-packaged small model coordinates instead, for real. With its 135M parameters it mostly fails to reply in that form: its
-score says nothing about the paper's coordinator, only that a model this small does not choose by being asked.
+packaged small model coordinates; it mostly fails to reply in that form, which says nothing of the paper's.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """What choosing well among single answers could give: per question in hindsight, and per family from training (A.7.1).
 
-Per-question best: the union of all agents' right answers. All of them are asked once, as in `single` with the same
-replicate, and the question counts as solved where one is right. No method that passes on one of these answers is above
-it, question by question. It knows the reference, so it is a bound and no system.
-
-Best fixed agent per family: every agent answers the training questions once; the agent with the highest mean on a
-family (the first in the pool's order on a tie) answers the family's test questions. Failed calls are left out.
+Per-question best: the union of all agents' right answers, asked as in `single` with the same replicate. It knows the
+reference, so it is a bound on methods that pass on one of these answers, and no system. Best fixed agent per family: the
+highest mean on the family's training questions (the first on a tie); failed calls are left out.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
 """Single agents, and agents picked at random: baselines that are fixed schedules of the role loop (A.7.1).
 
-| baseline | each turn's agent and role |
-| --- | --- |
-| single | one agent, one Worker call |
-| single-5x | the same with five times the output cap, where the pool has one |
-| self-reflection | one agent: Worker, Verifier, Worker, Verifier, Worker |
-| random-agent | an agent at random each turn, always Worker |
-| random-agent-role | agent and role at random each turn |
+Each turn's agent and role: `single` one Worker call; `single-5x` with five times the output cap, where the pool has
+one; `self-reflection` one agent as Worker, Verifier, Worker, Verifier, Worker; `random-agent` an agent at random, always
+Worker; `random-agent-role` both at random.
 
-Readings of what the paper leaves open. A reflection is a Verifier's call of the same agent on its own latest answer,
-and an ACCEPT ends the rollout, as in the loop: an agent that is content has nothing to correct, and no assumption of
-the simulated pool says what it would answer after its own ACCEPT. The paper's runs seem to go on: self-reflection has
-several times a single answer's output tokens there (Tables 9-12), so costs here are lower. "Random agent" varies the
-agent alone: every turn works on the question and sees the turns before; the last complete answer counts.
+Readings of what the paper leaves open: a reflection is a Verifier's call of the same agent on its own latest answer, and
+an ACCEPT ends the rollout, as in the loop (the paper's runs seem to go on, so costs here are lower). "Random agent"
+varies the agent alone: every turn sees the turns before, and the last complete answer counts.
 """
 
 from __future__ import annotations

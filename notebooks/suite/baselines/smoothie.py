@@ -1,24 +1,13 @@
 """Smoothie (NeurIPS 2024): how good each agent is, from all agents' outputs alone, without labels (A.7.1).
 
-The model: agent i's output on question x has the embedding l_i(x) = z(x) + e_i(x), the unknown best output's plus an
-error of the agent's own, with independent errors of mean 0. Then pairwise squared distances add up the two errors:
+Agent i's output on x has the embedding l_i(x) = z(x) + e_i(x), with independent errors of mean 0, so that
 
-    D_ij = E|l_i - l_j|^2 = d_i + d_j,   d_i = E|e_i|^2
-    d_i = (D_ij + D_ik - D_jk) / 2   for any other two j, k: the mean over all such pairs is taken,
+    D_ij = E|l_i - l_j|^2 = d_i + d_j,   d_i = E|e_i|^2 = mean over j, k of (D_ij + D_ik - D_jk) / 2
+         = ((L - 1) S_i - T) / ((L - 1)(L - 2)),   S_i = sum_j D_ij,  T the sum over all pairs
 
-and the agent with the smallest d_i (the authors' quality is dim / (2 d_i)) is chosen. With S_i = sum_j D_ij and T the
-sum over all pairs, that mean is
-
-    d_i = ((L - 1) S_i - T) / ((L - 1)(L - 2)),
-
-so the order of agents is that of S_i: the chosen one is nearest to the others. Smoothie is a majority rule on
-embeddings, right where errors are independent and lost where wrong agents agree.
-
-`independent`: E is the mean over the whole test set, one agent for all of it. `dependent`: over the question alone, as
-the authors ran it.
-
-As the authors do, what is embedded is the question with the answer. Departure: their sentence encoder is replaced by
-the coordinator's hidden state of that text, every dimension scaled to unit spread (a few would dwarf all others).
+and the smallest d_i is chosen: the agent nearest to the others. `independent`: E is the mean over the test set, one
+agent for all of it; `dependent`: over the question alone, as the authors ran it. Departure: question and answer are
+embedded by the coordinator's hidden state, every dimension scaled to unit spread, not by a sentence encoder.
 """
 
 from __future__ import annotations

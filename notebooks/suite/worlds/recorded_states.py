@@ -1,9 +1,7 @@
 """The hidden states that recorded questions are routed by, and all of them encoded ahead.
 
-In bfloat16 on processors that multiply it: about twice as many tokens a second as float32, the same vectors within 2 %;
-and the real benchmarks' questions have some two million tokens. Elsewhere in float32, since there bfloat16 is slower
-(measured: a half to a quarter). States are read through float16, so that last bits, which differ between processors,
-mostly do not.
+In bfloat16 on processors that multiply it (twice as many of two million tokens a second, vectors within 2 %), elsewhere
+in float32, where bfloat16 is slower. Read through float16, so that last bits mostly do not differ between processors.
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
     z = W h,  W in R^(L x d);   agent ~ softmax(z) while learning, argmax z afterwards;   R ~ Bernoulli(P(right))
 
-P(right) is 0 or 1 where a file grades one answer, and a share of right answers where it averages several. A single step
-has no roles, so the head has L logits: L d weights, 4,032 for seven LLMs at d = 576.
-
-`RoutingWorld` has the interface of `world.SimulatedWorld`, so sep-CMA-ES, random search, REINFORCE and SFT learn here
-by the same code (`training.train`) and count the same atomic evaluations: one question put to one LLM.
+P(right) is a share where a file averages several answers. A single step has no roles, so the head has L logits. All
+learners work here by the same code and count the same atomic evaluations: one question put to one LLM.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """All transcripts of some questions as one growing tree: what compiled worlds walk instead of building prompts.
 
-Agents that say one of a small closed set of texts a question make transcripts that are paths of sayings, and so can be
-numbers. `Tree` numbers them; `SimulatedTree` is that of the simulated pool (`pools.solutions`), whose nodes hold what
-the pool would read in a prompt built on that transcript, found once with the real `build_prompt` and `read_case`:
+Agents that say one of a few texts a question make transcripts that are paths of sayings, and so can be numbers. A node
+of `SimulatedTree` holds what the simulated pool would read in a prompt, found once with the real `build_prompt`:
 
     saying      0: the right answer, 1 and 2: wrong ones, 3 and 4: the general and the concrete plan, 5 and 6: REVISE
-                without and with a diagnosis (an ACCEPT ends the rollout, so no transcript goes on after it)
-    answer      the saying that is the latest answer, -1 where there is none
-    rejected    a Verifier has sent that answer back; `diagnosed`: and named the fault of a wrong one
+                without and with a diagnosis (an ACCEPT ends the rollout)
+    rejected    a Verifier has sent the latest answer back; `diagnosed`: and named the fault of a wrong one
     plan        the last plan that a Worker can read: -1 none, 0 general, 1 concrete
     characters  the length of the prompt of each role, for each plan handed on beside the transcript (released rule)
 """
