@@ -53,8 +53,6 @@ def test_all_pools_hold_the_best_of_each_size():
         tied = group[group["rer"] > group["rer"].max() - 1e-12]
         assert pc.exhaustive(E, size).members == tied.loc[tied["diversity"].round(12).idxmax(), "members"]
         assert pc.exhaustive(E, size, by="z").reached == pytest.approx(group["reached"].max())
-    with pytest.raises(ValueError, match="17 agents have 131,071 pools"):
-        pc.enumerate_pools(np.full((17, 2), 0.5))
 
 
 @pytest.mark.parametrize("kind", ["independent", "common"])
@@ -119,8 +117,6 @@ def test_frontier_readings():
     assert pc.frontier(E, 0.0).tolist() == [[True, True], [False, False], [False, False]]
     assert pc.frontier(E, rule="cells").sum() == 1 and pc.frontier(E, rule="cells")[0, 0]
     assert pc.frontier(E, 0.34, rule="cells").sum() == 2  # both on the easy data set
-    with pytest.raises(ValueError, match="rule = 'best'"):
-        pc.frontier(E, rule="best")
 
 
 def test_no_way_passes_the_optimum():
@@ -154,8 +150,6 @@ def test_chance_alone_gives_a_gain():
         ([[0.5, np.nan]], 1, "agent 0 on data set 1 is nan"),
         ([[0.5, 50.0]], 1, "give shares"),
         ([[1.0, 1.0]], 1, "right everywhere"),
-        ([[0.5, 0.5]], 2, "size is 2"),
-        ([[0.5, 0.5]], 0, "size is 0"),
     ],
 )
 def test_what_is_wrong_is_named(E, size, said):
@@ -163,14 +157,3 @@ def test_what_is_wrong_is_named(E, size, said):
         pc.exhaustive(np.array(E), size)
     with pytest.raises(ValueError, match=said):
         pc.beam(np.array(E), size, width=2)
-
-
-def test_wrong_settings_are_named():
-    E = np.full((3, 2), 0.5)
-    with pytest.raises(ValueError, match="width is 0"):
-        pc.beam(E, 1, width=0)
-    with pytest.raises(ValueError, match="by is 'score'"):
-        pc.exhaustive(E, 1, by="score")
-    for members in ((), (0, 0), (0, 3), (-1, 0)):
-        with pytest.raises(ValueError, match="each once"):
-            pc.judge_pool(E, members)

@@ -38,8 +38,6 @@ def test_products_of_order_statistics_sum_to_one():
 def test_weights_are_pycmas(weights):
     assert len(weights) == 16 and weights.sum() == pytest.approx(1)
     assert (np.diff(weights) < 0).all() and weights[-1] > 0
-    with pytest.raises(ValueError, match="population size is 1"):
-        theory.recombination_weights(1)
 
 
 @pytest.mark.parametrize(("n", "lam"), [(1, 6), (10, 8), (10_000, 32)])
@@ -67,15 +65,6 @@ def test_kappa_bar_is_constant_in_n_and_grows_with_lambda(weights):
     assert theory.exponent([10_000, 20_000, 40_000], bars) == pytest.approx(0, abs=0.002)
     assert bars[-1] < limit < 1.001 * bars[-1]
     assert theory.exact_kappa(theory.recombination_weights(128), 128, 10_000).bar > 3 * bars[0]
-
-
-def test_bad_weights_are_named():
-    with pytest.raises(ValueError, match=r"sum to 1\.5"):
-        theory.exact_kappa(np.array([1.0, 0.5]), 4, 10)
-    with pytest.raises(ValueError, match="population size 2"):
-        theory.exact_kappa(np.full(3, 1 / 3), 2, 10)
-    with pytest.raises(ValueError, match="positive"):
-        theory.exponent([1, 2], [1, -1])
 
 
 def test_bound_is_the_propositions():
@@ -167,13 +156,6 @@ def test_ties_are_broken_without_changing_the_order():
     assert (np.diff(right[order]) >= 0).all()
 
 
-def test_impossible_models_are_named():
-    with pytest.raises(ValueError, match="signal 0"):
-        gain.LinearModel(signal=0.0)
-    with pytest.raises(ValueError, match="lam = 2"):
-        gain.LinearModel(lam=2)
-
-
 # --- Proposition 2 ---
 def coupled_matrix(n: int, eps: float) -> np.ndarray:
     return np.eye(n) + eps * (np.eye(n, k=n // 2) + np.eye(n, k=-(n // 2)))
@@ -245,10 +227,6 @@ def test_pycma_converges_at_a_rate_of_that_order(weights):
 
 
 def test_impossible_quadratics_are_named(weights):
-    with pytest.raises(ValueError, match="mean 1"):
-        contraction.Quadratic((1.0, 2.0), (5, 5))
-    with pytest.raises(ValueError, match="even n"):
-        contraction.Quadratic.coupled(7, 0.1)
     with pytest.raises(ValueError, match="exceed the population size 32"):
         contraction.log_values(contraction.Quadratic.sphere(32), weights, 32, steps=1, chains=1, seed=0)
 
@@ -363,9 +341,6 @@ def test_spectrum_counts_signs():
     assert found.largest == pytest.approx(-4) and found.directions == pytest.approx(64 / 22)
 
 
-def test_bad_hessians_are_named(routing):
-    states, rewards, _ = routing
+def test_bad_hessians_are_named():
     with pytest.raises(ValueError, match="diagonal entry 1 is 0"):
         hessian.Normalised(np.diag([1.0, 0.0]))
-    with pytest.raises(ValueError, match=r"theta has shape \(5,\)"):
-        hessian.value_and_gradient(np.zeros(5), states, rewards)

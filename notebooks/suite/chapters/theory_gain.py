@@ -35,12 +35,6 @@ class LinearModel:
     signal: float = 0.02  # std of J among the first generation's candidates
     noise: bool = True
 
-    def __post_init__(self) -> None:
-        if self.n < 2 or self.lam < 4 or min(self.m_cma, self.m_rs) < 1:
-            raise ValueError(f"n = {self.n}, lam = {self.lam}, m = {self.m_cma}, {self.m_rs}: too small to compare")
-        if not (self.signal > 0 and self.sigma > 0 and self.spread > 0):
-            raise ValueError(f"signal {self.signal}, sigma {self.sigma} and spread {self.spread} must be positive")
-
     def gradient(self, seed: int) -> np.ndarray:
         """g (n,): a random direction with |g| = signal / sigma."""
         g = np.random.default_rng([seed, self.n, 1]).standard_normal(self.n)

@@ -25,11 +25,6 @@ from scipy.special import softmax
 
 def policy(theta: np.ndarray, states: np.ndarray, n_agents: int) -> np.ndarray:
     """pi (questions, L) of the flat head `theta` (L d,) on `states` (questions, d)."""
-    if theta.shape != (n_agents * states.shape[1],):
-        raise ValueError(
-            f"theta has shape {theta.shape}; {n_agents} agents on states of {states.shape[1]} numbers need one of "
-            f"{n_agents * states.shape[1]}"
-        )
     return softmax(states @ theta.reshape(n_agents, -1).T, axis=1)
 
 
