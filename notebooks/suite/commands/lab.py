@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from suite.runner.run import open_lab
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None: `trinity lab -- --no-browser`."""
+    """None of its own: `trinity lab -- --no-browser`."""
 
 
 def main(options: argparse.Namespace) -> int:
-    """Becomes JupyterLab."""
+    from suite.runner.run import open_lab
+
     return open_lab(options.rest)

@@ -6,8 +6,6 @@ claims.json, REPORT.md and index.html go into the profile's results folder.
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 
 from suite.console import output_folder
 from suite.profiles import PROFILES
@@ -22,10 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     from suite.results import pages
-    from suite.runner.run import REPORT_FILES, write_report
+    from suite.runner.run import REPORT_FILES, shown, write_report
 
-    folder = (options.out or results_root()) / options.profile
-    print(pages.as_text(write_report(folder, options.profile)))
-    relative = os.path.relpath(folder)
-    print(f"Wrote {', '.join(REPORT_FILES)} in {Path(folder) if relative.startswith('..') else relative}")
+    folder = (options.out.absolute() if options.out else results_root()) / options.profile
+    print(pages.as_text(write_report(folder)))
+    print(f"Wrote {', '.join(REPORT_FILES)} in {shown(folder)}")
     return 0

@@ -52,6 +52,8 @@ def main(options: argparse.Namespace) -> int:
     encoder = load_encoder(profile.encoder)
     head = make_head("linear", len(pool.agents), encoder.d)
     run = run_recorded if recorded else partial(run_rollouts, check=is_right)
-    (rollout,) = run([Job(chosen[0], replicate=options.seed)], HeadPolicy(head, np.zeros(head.size)), encoder, pool, settings)
+    (rollout,) = run(
+        [Job(chosen[0], replicate=options.seed)], HeadPolicy(head, np.zeros(head.size)), encoder, pool, settings
+    )
     print(show_rollout(rollout, pool))
     return 0

@@ -1,162 +1,129 @@
-"""Runs notebooks, several at once where asked, each in a child process, and shows how far they are; and a command."""
+"""Runs notebooks, several at once, each in a kernel and a thread of its own, and shows how far they are."""
 
 from __future__ import annotations
 
-import json
-import queue
+import contextlib
+import os
 import shutil
-import subprocess
-import sys
+import signal
 import tempfile
-import threading
 import time
-from typing import Any, Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from tqdm import tqdm
 
 from suite.runner.freshness import Task, finish, give_up
+from suite.runner.notebook import one_line
 
-GRACE = 10.0  # seconds that a child and its kernel get to end
+PATIENCE = 3600  # seconds that a kernel gets to start: a busy machine is no error
+KERNEL_STARTS = 3  # tries: kernels that start at once may pick the same free port, and the one that loses it dies
 
 
-class Child:
-    """One notebook being executed."""
+class Running:
+    """One notebook being executed in its own folder, its results staged."""
 
-    def __init__(self, task: Task, environment: dict[str, str], post: Callable[[Child, dict[str, Any]], None]) -> None:
-        self.task = task
-        self.started = time.time()
-        self.clock = time.monotonic()
-        self.cell, self.of = 0, 0
-        self.failure: dict[str, Any] | None = None
-        self.log = tempfile.TemporaryFile()  # what the child and its kernel write past the notebook
-        task.staging.mkdir()
-        copy = task.staging / task.notebook.path.name
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "suite.runner.notebook", task.notebook.path, copy, json.dumps(task.changed)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            env={**environment, "TRINITY_STAGING": str(task.staging)},
-            start_new_session=True,  # Ctrl-C reaches the runner alone, which then stops its children in order
-        )
-        threading.Thread(target=self._listen, args=(post,), daemon=True).start()
+    def __init__(self, task: Task, environment: dict[str, str]) -> None:
+        self.task, self.environment = task, {**environment, "TRINITY_STAGING": str(task.staging)}
+        self.started, self.clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
+        self.cell, self.line = 0, ""  # the code cell that runs, from 1, and its first line
+        self.client: NotebookClient | None = None
+        self.stopped = False
 
-    def _listen(self, post: Callable[[Child, dict[str, Any]], None]) -> None:
-        for line in self.process.stdout:
-            post(self, json.loads(line))
-        post(self, {"ended": True})
+    def execute(self) -> str:
+        """Runs every cell and writes the executed copy; returns what went wrong, empty where nothing did."""
+        self.task.staging.mkdir()
+        book = nbformat.read(self.task.notebook.path, as_version=4)
+        if self.task.changed:
+            lines = ["# Parameters", *(f"{name} = {value!r}" for name, value in self.task.changed.items())]
+            own = nbformat.v4.new_code_cell("\n".join(lines), metadata={"tags": ["injected-parameters"]})
+            at = next(i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", []))
+            book.cells.insert(at + 1, own)
+        fault = ""
+        try:
+            self._run(book)
+        except CellExecutionError as error:
+            fault = f"{error.ename}: {error.evalue}".splitlines()[0].rstrip(": ")
+            fault = f"the notebook ended here ({fault})" if error.ename == "SystemExit" else fault
+        except DeadKernelError:
+            fault = "the kernel died (killed, out of memory, or ended by the notebook)"
+        except Exception as error:  # no kernel, say: told like a failing cell
+            fault = one_line(error)
+        nbformat.write(book, self.task.staging / self.task.notebook.path.name)
+        if not fault and not (self.task.staging / "claims.json").is_file():
+            fault = "the notebook ended without results.write()"
+        return f"{fault}; nothing was written" if fault else ""
 
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.clock
+    def _run(self, book: Any) -> None:
+        settings = {"timeout": None, "startup_timeout": PATIENCE, "record_timing": False}
+        place = {"metadata": {"path": str(self.task.notebook.path.parent)}}
+        for attempt in range(KERNEL_STARTS):
+            self.client = NotebookClient(book, resources=place, on_cell_start=self._on_cell_start, **settings)
+            try:
+                with tempfile.TemporaryFile() as log:  # what the kernel writes past the notebook
+                    self.client.execute(env=self.environment, stdout=log, stderr=log)
+                return
+            except RuntimeError as error:
+                if self.cell or attempt == KERNEL_STARTS - 1 or "Kernel died before replying" not in str(error):
+                    raise
 
-    def succeeded(self) -> bool:
-        """Waits for the end; where it went wrong, `failure` says how."""
-        status = self.process.wait()
-        if status and not self.failure:
-            self.log.seek(0)
-            words = self.log.read().decode(errors="replace").strip().splitlines()
-            error = f"its process ended with status {status}: {words[-1] if words else 'no message'}"
-            self.failure = {"cell": self.cell, "line": "", "error": error}
-        return not status
+    def _on_cell_start(self, cell: Any, cell_index: int) -> None:
+        if self.stopped:
+            raise RuntimeError("stopped")
+        if cell.cell_type == "code":
+            self.cell += 1
+            self.line = next((line for line in cell.source.splitlines() if line.strip()), "")
 
     def stop(self) -> None:
-        """Ends the child and its kernel."""
-        stop(self.process)
+        """Ends the kernel and what it started; one that is only being started ends before its first cell."""
+        self.stopped = True
+        with contextlib.suppress(AttributeError, TypeError, ProcessLookupError):  # there is none, or no longer
+            os.killpg(self.client.km.provisioner.pgid, signal.SIGKILL)
 
-
-def stop(process: subprocess.Popen) -> None:
-    """Ends a child that watches its standard input (`console.end_with_parent`): closing it asks for the end."""
-    process.stdin.close()
-    try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def run_visibly(environment: dict[str, str], *command: str) -> int:
-    """Runs `python -m MODULE ARGUMENTS`, which shows its own progress; its exit status. An interruption ends it."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "suite.runner.child", *command],
-        stdin=subprocess.PIPE,
-        env=environment,
-        start_new_session=True,  # as a notebook's child: Ctrl-C reaches the runner alone
-    )
-    try:
-        return process.wait()
-    finally:
-        if process.poll() is None:
-            stop(process)
-
-
-class Progress:
-    """One line a notebook; on a terminal a last line that follows the running ones."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.live = sys.stdout.isatty()
-
-    def start(self, child: Child) -> None:
-        if not self.live:
-            print(f"{child.task.name:{self.width}}  started", flush=True)
-
-    def running(self, children: list[Child]) -> None:
-        if self.live:
-            states = [f"{c.task.name}  cell {c.cell}/{c.of or '?'}  {elapsed(c.seconds)}" for c in children]
-            line = "   ".join(states)[: shutil.get_terminal_size().columns - 1]  # one that wraps could not be redrawn
-            print(f"\r\x1b[K{line}", end="", flush=True)
-
-    def end(self, child: Child) -> None:
-        clear = "\r\x1b[K" if self.live else ""
-        name = f"{clear}{child.task.name:{self.width}}"
-        if child.failure is None:
-            print(f"{name}  done    {elapsed(child.seconds)}", flush=True)
-            return
-        print(f"{name}  FAILED  {elapsed(child.seconds)}", flush=True)
-        if child.failure["line"]:
-            print(f"  cell [{child.failure['cell']}]: {child.failure['line']}")
-        print(f"  {child.failure['error']}", flush=True)
-
-
-def elapsed(seconds: float) -> str:
-    """Minutes and seconds, `1:05`."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02}"
+    @property
+    def elapsed(self) -> str:
+        """Minutes and seconds, `1:05`."""
+        return tqdm.format_interval(time.monotonic() - self.clock)
 
 
 def execute_all(tasks: list[Task], jobs: int, environment: dict[str, str]) -> list[str]:
     """Runs the tasks in order, at most `jobs` at once; returns the names of those that failed.
 
-    Whatever interrupts it (a signal's exception) stops the children and removes what they staged.
+    Whatever interrupts it (a signal's exception) stops the kernels and removes what they staged.
     """
-    events: queue.SimpleQueue[tuple[Child, dict[str, Any]]] = queue.SimpleQueue()
-    progress = Progress(max((len(task.name) for task in tasks), default=0))
-    waiting, running, failed = list(tasks), [], []
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                running.append(Child(waiting.pop(0), environment, lambda child, event: events.put((child, event))))
-                progress.start(running[-1])
-            progress.running(running)
-            try:
-                child, event = events.get(timeout=1.0)
-            except queue.Empty:
-                continue
-            if "cell" in event:
-                child.cell, child.of = event["cell"], event["of"]
-            elif "failed" in event:
-                child.failure = event["failed"]
-            else:
-                if child.succeeded():
-                    finish(child.task, child.started, child.seconds)
-                else:
-                    failed.append(child.task.name)
-                    give_up(child.task)
-                running.remove(child)
-                progress.end(child)
-    finally:
-        for child in running:
-            child.process.stdin.close()  # all at once, then wait for each
-        for child in running:
-            child.stop()
-            shutil.rmtree(child.task.staging, ignore_errors=True)  # stopped, not failed: no copy to read
+    waiting, failed = list(tasks), []
+    running: dict[Future[str], Running] = {}
+    width = max((len(task.name) for task in tasks), default=0)
+    form = "{n_fmt} of {total_fmt} {elapsed}{postfix}"
+    with ThreadPoolExecutor(jobs) as threads, tqdm(total=len(tasks), bar_format=form, leave=False, disable=None) as bar:
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    one = Running(waiting.pop(0), environment)
+                    running[threads.submit(one.execute)] = one
+                bar.set_postfix_str(
+                    "  ".join(f"{one.task.name} [{one.cell}] {one.elapsed}" for one in running.values())
+                )
+                for future in wait(running, timeout=1, return_when=FIRST_COMPLETED).done:
+                    one = running[future]
+                    fault = one_line(error) if (error := future.exception()) else future.result()
+                    said = f"{one.task.name:{width}}  {'FAILED' if fault else 'done  '}  {one.elapsed}"
+                    if fault:
+                        failed.append(one.task.name)
+                        give_up(one.task)
+                        said += f"\n  cell [{one.cell}]: {one.line}\n  {fault}"
+                    else:
+                        finish(one.task, one.started, time.monotonic() - one.clock)
+                    running.pop(future)
+                    bar.update()
+                    bar.write(said)
+        finally:
+            for one in running.values():
+                one.stop()
+            wait(running)
+            for one in running.values():
+                shutil.rmtree(one.task.staging, ignore_errors=True)  # stopped, not failed: no copy to read
     return failed

@@ -1,13 +1,15 @@
 """What a notebook's results were made from, whether they are still up to date, and how they come into place.
 
 Each results folder `results/<profile>/NN_name` holds `run.json`: the key of what it was made from and a digest of each
-of its files. Nothing is compared by time of change, so a checkout or a copy of the repository reruns nothing by itself.
-A notebook on recorded LLMs depends on their files too, which lie outside the repository, in `TRINITY_DATA`: where that
-is not set they cannot be compared, and results that were made with them stay.
+of its files. A key covers the notebook's sources and parameters, the shipped data, the list of versions, and the
+modules of trinity_core and suite that the notebook imports, directly or through others. Nothing is compared by time of
+change, so a checkout or a copy of the repository reruns nothing by itself. A notebook on recorded LLMs depends on their
+files too, which lie in `TRINITY_DATA`: where that is not set they cannot be compared, and their results stay.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import fcntl
 import hashlib
@@ -16,17 +18,16 @@ import json
 import os
 import platform
 import shutil
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 from suite.profiles import DATA_FOLDERS, DATA_VARIABLE, PROFILES, RECORDED
-from suite.runner.notebook import Notebook, NotebookError, digest, discover
-from trinity_core.paths import DATA, ROOT, write_atomic
+from suite.runner.notebook import Notebook, NotebookError
+from trinity_core.paths import DATA, NOTEBOOKS, ROOT, write_atomic
 
 RECORD = "run.json"
-DATA_SUFFIXES = (".json", ".csv")  # of the recorded files in TRINITY_DATA
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,7 @@ class Task:
     folder: Path  # results/<profile>
     changed: dict[str, Any]  # the parameters whose values differ from the notebook's own
     key: str  # results made under the same key, and with the same recorded files, are up to date
-    reads_data: bool = False  # whether the notebook reads recorded files in this profile
-    data: str | None = None  # a digest of these files; None where none are read or TRINITY_DATA is not set
+    data: str | None  # a digest of the recorded files; None where none are read or TRINITY_DATA is not set
 
     @property
     def name(self) -> str:
@@ -56,36 +56,70 @@ class Task:
     def failed_copy(self) -> Path:
         return self.folder / "failed" / self.notebook.path.name
 
-
-def make_task(book: Notebook, folder: Path, profile: str, changes: dict[str, Any], inputs: str) -> Task:
-    """The task of one notebook in a profile; `inputs` is `inputs_digest()`."""
-    parameters = {**book.parameters, **changes, "profile": profile}
-    changed = {name: value for name, value in parameters.items() if value != book.parameters[name]}
-    values = {name: repr(value) for name, value in parameters.items()}
-    key = digest([book.sources, inputs, values, PROFILES[profile].encoder])
-    reads = book.own_profile == profile == RECORDED
-    return Task(book, folder, changed, key, reads, data_digest() if reads else None)
+    @property
+    def needs_data(self) -> bool:
+        """Whether its results were made with recorded files that are not here, so that a run could only undo them."""
+        reads = self.notebook.own_profile == self.folder.name == RECORDED
+        return reads and self.data is None and read_record(self.results).get("data") is not None
 
 
-def inputs_digest() -> str:
-    """A digest of what every notebook depends on: trinity_core, data and the list of versions."""
-    files = [ROOT / "requirements.txt", *(ROOT / "trinity_core").rglob("*.py"), *(ROOT / "notebooks" / "suite").rglob("*.py"), *DATA.rglob("*")]
-    files = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
-    return digest([[str(file.relative_to(ROOT)), file_digest(file)] for file in files])
+class Inputs:
+    """Digests of what notebooks depend on; each file is read once."""
+
+    def __init__(self) -> None:
+        files = [ROOT / "requirements.txt", *(file for file in DATA.rglob("*") if file.suffix != ".py")]
+        self.shared = _digests(files, ROOT)
+        self._known: dict[Path, tuple[str, set[Path]]] = {}
+
+    def task(self, book: Notebook, folder: Path, changes: dict[str, Any]) -> Task:
+        """The task of one notebook in `results/<profile>`."""
+        profile = folder.name
+        parameters = {**book.parameters, **changes, "profile": profile}
+        changed = {name: value for name, value in parameters.items() if value != book.parameters[name]}
+        values = {name: repr(value) for name, value in parameters.items()}
+        made_from = [book.cells, self.shared, self.modules(book), values, PROFILES[profile].encoder]
+        return Task(
+            book, folder, changed, digest(made_from), _data() if book.own_profile == profile == RECORDED else None
+        )
+
+    def modules(self, book: Notebook) -> dict[str, str]:
+        """Name and digest of every module of trinity_core and suite that the notebook imports, through others too."""
+        waiting = set().union(*(imports(source) for kind, source, _ in book.cells if kind == "code"))
+        found: set[Path] = set()
+        while waiting:
+            found.add(file := waiting.pop())
+            if file not in self._known:
+                self._known[file] = file_digest(file), imports(file.read_text(encoding="utf-8"), file.parent)
+            waiting |= self._known[file][1] - found
+        return {str(file.relative_to(ROOT)): self._known[file][0] for file in found}
 
 
-def data_digest() -> str | None:
-    """A digest of names and contents of the recorded files in `TRINITY_DATA`; None where that is not set."""
-    named = os.environ.get(DATA_VARIABLE)
-    if not named:
-        return None
-    root = Path(os.path.abspath(os.path.expanduser(named)))
-    files = sorted(file for folder in DATA_FOLDERS for file in (root / folder).rglob("*") if file.is_file())
-    files = [file for file in files if file.suffix.lower() in DATA_SUFFIXES and not file.name.startswith(".")]
+def imports(source: str, folder: Path | None = None) -> set[Path]:
+    """The files of trinity_core and suite that Python source imports, anywhere in it; a cell's magic lines left out.
+
+    Scripts in its own `folder` that it names, such as "child.py", are started and count too.
+    """
+    lines = ("" if line.startswith(("%", "!")) else line for line in source.splitlines())
     try:
-        return digest([[str(file.relative_to(root)), file_digest(file)] for file in files])
-    except OSError as error:
-        raise NotebookError(f"{DATA_VARIABLE}: cannot read {error.filename} ({error.strerror})") from None
+        nodes = list(ast.walk(ast.parse("\n".join(lines))))
+    except SyntaxError:  # it cannot run either
+        return set()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    names += [f"{node.module}.{alias.name}" for node in froms for alias in node.names]
+    words = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    files = [folder / word for word in words if folder and word.endswith(".py")]
+    for package, _, rest in (name.partition(".") for name in names):
+        parts = [package, *rest.split(".")]
+        root = {"trinity_core": ROOT, "suite": NOTEBOOKS}.get(package)
+        for place in [root.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)] if root else []:
+            files += [place / "__init__.py", place.with_suffix(".py")]
+    return {file for file in files if file.is_file()}
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a value's JSON text, in hex."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def file_digest(path: Path) -> str:
@@ -94,10 +128,27 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_record(folder: Path) -> dict[str, Any]:
-    """A results folder's record; empty where there is none that can be read and has what is asked of it."""
+def _digests(files: list[Path], root: Path) -> dict[str, str]:
+    own = [file for file in files if file.is_file() and not file.name.startswith(".")]
+    return {str(file.relative_to(root)): file_digest(file) for file in own}
+
+
+def _data() -> str | None:
+    """A digest of the recorded files in `TRINITY_DATA`; None where that is not set."""
+    if not os.environ.get(DATA_VARIABLE):
+        return None
+    root = Path(os.environ[DATA_VARIABLE]).expanduser().absolute()
+    files = [file for folder in DATA_FOLDERS for file in (root / folder).rglob("*")]
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        return digest(_digests([file for file in files if file.suffix.lower() in (".json", ".csv")], root))
+    except OSError as error:
+        raise NotebookError(f"{DATA_VARIABLE}: cannot read {error.filename} ({error.strerror})") from None
+
+
+def read_record(results: Path) -> dict[str, Any]:
+    """The record of a results folder; empty where it holds none that is whole."""
+    try:
+        record = json.loads((results / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     fields = {"key": str, "files": dict, "seconds": (int, float), "parameters": dict}
@@ -111,74 +162,27 @@ def up_to_date(task: Task) -> bool:
     Recorded files that cannot be compared, because `TRINITY_DATA` is not set, count as the same.
     """
     record = read_record(task.results)
-    same_data = record.get("data") == task.data or needs_data(task)
+    if record.get("key") != task.key or (record.get("data") != task.data and not task.needs_data):
+        return False
     try:
-        return (
-            record.get("key") == task.key
-            and same_data
-            and all(
-                (task.results / name).is_file() and file_digest(task.results / name) == value
-                for name, value in record["files"].items()
-            )
-        )
+        return all(file_digest(task.results / name) == value for name, value in record["files"].items())
     except OSError:  # a file that cannot be read is not as it was written
         return False
 
 
-def needs_data(task: Task) -> bool:
-    """Whether the results were made with recorded files that are not here now, so that a run could only undo them."""
-    return task.reads_data and task.data is None and read_record(task.results).get("data") is not None
-
-
-UNSEEN = f"made with recorded files that were not compared, because {DATA_VARIABLE} is not set"
-
-GONE = "its notebook is no longer there, so its claims are left out; remove this folder"
-
-
-def remarks(folder: Path, profile: str) -> dict[str, str]:
-    """What a reader of `results/<profile>` has to know: by results folder, why it is not what a run would make now.
-
-    Empty text: it is. Results of other parameters, of an earlier state of the suite, or of a notebook that was renamed
-    look like any others, so the report says it beside them.
-    """
-    books = {book.name: book for book in discover()}
-    inputs = inputs_digest()
-    said = {}
-    for name in sorted(file.parent.name for file in folder.glob("[0-9][0-9]_*/claims.json")):
-        record = read_record(folder / name)
-        if name not in books:
-            said[name] = GONE
-            continue
-        try:
-            task = make_task(books[name], folder, profile, {}, inputs)
-        except NotebookError as error:
-            said[name] = f"out of date: {error}"
-            continue
-        own = {key: repr(value) for key, value in {**task.notebook.parameters, "profile": profile}.items()}
-        other = [f"{key} = {value}" for key, value in record.get("parameters", {}).items() if own.get(key) != value]
-        if up_to_date(task):
-            said[name] = UNSEEN if needs_data(task) else ""
-        elif other:
-            said[name] = f"made with other parameters than the notebook's own: {', '.join(other)}"
-        else:
-            said[name] = "not what ./run_all.sh would make now: the notebook, the suite or these files changed since"
-    return said
-
-
-def finish(task: Task, started: float, seconds: float) -> None:
-    """Writes the record into the staged results and puts them in place; `started` in seconds since 1970."""
-    files = sorted(file for file in task.staging.rglob("*") if file.is_file())
+def finish(task: Task, started: str, seconds: float) -> None:
+    """Writes the record into the staged results and puts them in place."""
     record = {
         "key": task.key,
         "data": task.data,
         "profile": task.folder.name,
         "encoder": PROFILES[task.folder.name].encoder,
         "parameters": {name: repr(value) for name, value in {**task.notebook.parameters, **task.changed}.items()},
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "started": started,
         "seconds": round(seconds, 1),
         "python": platform.python_version(),
         "torch": importlib.metadata.version("torch"),
-        "files": {str(file.relative_to(task.staging)): file_digest(file) for file in files},
+        "files": _digests(sorted(task.staging.rglob("*")), task.staging),
     }
     write_atomic(task.staging / RECORD, json.dumps(record, indent=1) + "\n")
     swap(task.staging, task.results)
@@ -197,56 +201,34 @@ def give_up(task: Task) -> None:
 
 
 def swap(staging: Path, final: Path) -> None:
-    """Puts a finished folder in the place of the earlier one; `recover` mends a kill between the two renames."""
+    """Puts a finished folder in the place of the earlier one."""
     earlier = final.with_name(f".{final.name}.earlier")
-    try:
-        if final.exists():
-            final.rename(earlier)
-        staging.rename(final)
-    finally:
-        if earlier.exists() and not final.exists():  # a signal's exception came in between
-            earlier.rename(final)
-    remove(earlier)
-
-
-def remove(path: Path) -> None:
-    """Takes a folder away, or whatever else stands in its place; nothing where there is nothing."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    if final.exists():
+        final.rename(earlier)
+    staging.rename(final)  # where a stop comes in between, `recover` mends it
+    shutil.rmtree(earlier, ignore_errors=True)
 
 
 def recover(folder: Path) -> None:
-    """Clears what a killed run left: earlier results go back where nothing took their place, staged ones go away."""
+    """Clears what a stopped run left: earlier results go back where nothing took their place, staged ones go away."""
     for earlier in folder.glob(".*.earlier"):
         final = folder / earlier.name[1 : -len(".earlier")]
-        if final.exists():
-            remove(earlier)
-        else:
+        if not final.exists():
             earlier.rename(final)
-    for staging in folder.glob(".*.staging"):
-        remove(staging)
+    for left in [*folder.glob(".*.earlier"), *folder.glob(".*.staging")]:
+        shutil.rmtree(left, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One run at a time in a results folder; NotebookError names the process that has it."""
+    """One run at a time in a results folder; NotebookError where it is taken or cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / ".lock", "a+", encoding="utf-8")
+        file = open(folder / ".lock", "w")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise NotebookError(f"another run is writing {folder}; wait for it or choose another with --out") from None
     except OSError as error:
         raise NotebookError(f"cannot write into {folder} ({error.strerror}); choose another with --out") from None
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "another"
-            raise NotebookError(
-                f"process {holder} is writing {folder}; wait for it or choose another folder with --out"
-            ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
         yield

@@ -1,256 +1,217 @@
-"""The runner behind `./run_all.sh`: executes what is not up to date, one folder of results a notebook.
+"""The runner: executes what is not up to date, one folder of results a notebook, and makes the report.
 
 A notebook writes into `results/<profile>/.NN_name.staging`; when its last cell is done the folder takes the place of
 `results/<profile>/NN_name`. So results are whole or absent, and a run that was stopped resumes where it stopped.
-Only the standard library is imported here: arguments are checked before any environment is set up.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from suite.console import run_command
-from suite.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED
-from suite.runner import env, freshness
-from suite.runner.execution import elapsed, execute_all, run_visibly
-from suite.runner.notebook import Notebook, NotebookError
-from suite.runner.options import build_parser, choose, parse
-from trinity_core.paths import NOTEBOOKS, ROOT, write_atomic
+from suite.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED, data_dir
+from suite.results import ledger, pages
+from suite.runner.execution import execute_all
+from suite.runner.freshness import Inputs, locked, read_record, recover, up_to_date
+from suite.runner.notebook import Notebook, NotebookError, discover
+from suite.sandbox.run import sandbox_status
+from suite.worlds.recorded_states import encode_all
+from trinity_core.paths import NOTEBOOKS, ROOT, results_root, write_atomic
 
-ENCODE = ("suite.commands", "recordings", "encode")  # every hidden state that notebooks on recorded LLMs read
 REPORT_FILES = ("claims.json", "REPORT.md", "index.html")
-REPORT_KEY = ".report"  # a digest of what the report was made from
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GONE = "its notebook is no longer there, so its claims are left out; remove this folder"
+UNSEEN = f"made with recorded files that were not compared, because {DATA_VARIABLE} is not set"
+CHANGED = "not what ./run_all.sh would make now: the notebook, the suite or these files changed since"
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+JOBS = 4  # notebooks at once, at most: beyond, cores serve better within the longest ones
 
 
-class Stopped(KeyboardInterrupt):
-    """A signal asked the run to stop."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.status = 128 + number
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Exit status: 0 all done, 1 something failed, 2 refused arguments, 128 + n stopped by signal n."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    parser = build_parser()
+def start(notebooks: list[Notebook], options: argparse.Namespace) -> int:
+    """What `trinity run` does with options that `choose` has checked; the exit status."""
+    folder = (options.out.absolute() if options.out else results_root()) / options.profile
+    if options.setup:
+        print(f"The environment is ready: {sys.prefix}")
+        return 0
+    if options.test:  # tests/conftest.py puts the longest first and gives each worker its share of the threads
+        return hand_over(["-m", "pytest", "-n", str(CORES), "--dist", "worksteal", *options.rest])
+    if options.lab:
+        return open_lab(options.rest)
+    if options.list:
+        return show_list(notebooks, folder)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup stays in force
+            signal.signal(number, lambda number, _: sys.exit(128 + number))  # as Ctrl-C: stops kernels on the way out
     try:
-        for number in SIGNALS:
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup stays in force
-                signal.signal(number, _stop)
-        options = parse(parser, arguments)
-        notebooks = choose(parser, options)
-        if options.list:
-            return show_list(notebooks, options)
-        fresh = env.ensure(arguments)
-        if fresh or options.setup or options.test:
-            said = env.install_bubblewrap()
-            print(said, end="\n" if said else "", flush=True)
-        if options.setup:
-            print(f"The environment is ready: {sys.prefix}")
-            return 0
-        if options.test or options.lab:
-            return hand_over(options)
-        with freshness.locked(options.folder):
-            return run(notebooks, options)
-    except (env.SetupError, NotebookError) as error:
-        print(f"run_all.sh: {error}", file=sys.stderr)
-        return 1
-    except Stopped as stopped:
+        with locked(folder):
+            return run(notebooks, folder, options)
+    except (KeyboardInterrupt, SystemExit):
         print("\nStopped. Finished results are whole; the same command resumes.", file=sys.stderr)
-        return stopped.status
+        raise
 
 
-def _stop(number: int, _: Any) -> None:
-    for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)  # once is enough: the children are stopped on the way out
-    raise Stopped(number)
-
-
-def show_list(notebooks: list[Notebook], options: argparse.Namespace) -> int:
-    """One line a notebook."""
-    inputs = freshness.inputs_digest()
-    for book in notebooks:
-        record = freshness.read_record(options.folder / book.name)
-        try:
-            task = freshness.make_task(book, options.folder, options.profile, {}, inputs)
-            failed = "failed" if task.failed_copy.exists() else ""
-            old = "out of date" if task.results.exists() else "never run"
-            state = "up to date" if freshness.up_to_date(task) else failed or old
-            title = book.title
-        except NotebookError as error:
-            state, title = "not runnable", str(error)
-        seconds = f"{record['seconds']:.0f} s" if "seconds" in record else "-"
-        print(f"{book.name[:2]}  {book.name[3:]:28} {state:12} {seconds:>7}  {title}")
-    tell_unnumbered()
-    tell_data(options)
-    return 0
-
-
-def tell_unnumbered() -> None:
-    """Names the notebooks that are none of the suite's: a slip in a new name would go unnoticed."""
-    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        if not path.match("[0-9][0-9]_*.ipynb"):
-            print(f"left out: {NOTEBOOKS.name}/{path.name} (its name is not NN_name.ipynb)", flush=True)
-
-
-def tell_data(options: argparse.Namespace) -> None:
-    """Says which notebooks go without recorded LLMs' files where these are asked for and not named."""
-    if options.profile != RECORDED or os.environ.get(DATA_VARIABLE):
-        return
-    print(
-        f"{DATA_VARIABLE} is not set: notebooks on recorded LLMs end after one line, and results made with their files "
-        f"are left as they are, uncompared. The files are published at {PUBLISHED}.",
-        flush=True,
-    )
-
-
-def hand_over(options: argparse.Namespace) -> int:
-    """Becomes pytest or JupyterLab."""
-    environment = {**os.environ, **absolute_folders(), "PYTHONPATH": env.python_path()}
-    if options.test:
-        command = ["-m", "pytest", *options.rest]
-    else:
-        where = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{NOTEBOOKS.name}"]
-        command = ["-m", "jupyterlab", *where, *options.rest]
+def hand_over(words: list[str]) -> int:
+    """Becomes another Python program, in the repository's folder."""
+    environment = {**os.environ, **folders()}
     os.chdir(ROOT)
     sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, *command], environment)
-    return 1
-
-
-def write_report(folder: Path, profile: str) -> list[Any]:
-    """Merges the claims of `results/<profile>` and writes the report; what it was made from."""
-    from suite.results import ledger, pages
-
-    notebooks = ledger.load(folder, profile, freshness.remarks(folder, profile), freshness.GONE)
-    merged = ledger.merged_json(notebooks, profile), pages.as_markdown(notebooks, profile)
-    for name, text in zip(REPORT_FILES, (*merged, pages.as_html(notebooks, profile, folder)), strict=True):
-        write_atomic(folder / name, text)
-    return notebooks
+    return os.execve(sys.executable, [sys.executable, *words], environment)
 
 
 def open_lab(rest: list[str]) -> int:
-    return hand_over(argparse.Namespace(test=False, rest=rest))
+    """Becomes JupyterLab, in notebooks/."""
+    return hand_over(
+        ["-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", "--LabApp.default_url=/lab/tree/notebooks", *rest]
+    )
 
 
-def run(notebooks: list[Notebook], options: argparse.Namespace) -> int:
+def show_list(notebooks: list[Notebook], folder: Path) -> int:
+    """One line a notebook."""
+    inputs = Inputs()
+    for book in notebooks:
+        seconds = read_record(folder / book.name).get("seconds")
+        try:
+            task, title = inputs.task(book, folder, {}), book.title
+            failed = "failed" if task.failed_copy.exists() else ""
+            old = "out of date" if task.results.exists() else "never run"
+            state = "up to date" if up_to_date(task) else failed or old
+        except NotebookError as error:
+            state, title = "not runnable", str(error)
+        print(f"{book.name[:2]}  {book.name[3:]:28} {state:12} {seconds or 0:>5.0f} s  {title}")
+    tell(folder.name)
+    return 0
+
+
+def tell(profile: str) -> None:
+    """Names notebooks that are none of the suite's, where a slip would go unnoticed, and recorded files that lack."""
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        if not path.match("[0-9][0-9]_*.ipynb"):
+            print(f"left out: {NOTEBOOKS.name}/{path.name} (its name is not NN_name.ipynb)")
+    if profile == RECORDED and not os.environ.get(DATA_VARIABLE):
+        print(
+            f"{DATA_VARIABLE} is not set: notebooks on recorded LLMs end after one line, and results made with their "
+            f"files are left as they are, uncompared. The files are published at {PUBLISHED}."
+        )
+
+
+def run(notebooks: list[Notebook], folder: Path, options: argparse.Namespace) -> int:
     """Executes what is not up to date, makes the report, says what happened."""
-    began = time.monotonic()
-    profile = PROFILES[options.profile]
-    print(f"profile {profile.name}, encoder {profile.encoder}, results in {shown(options.folder)}", flush=True)
-    from suite.sandbox.run import sandbox_status  # --help does not wait for it
-
+    began, profile, inputs = time.monotonic(), folder.name, Inputs()
+    print(f"profile {profile}, encoder {PROFILES[profile].encoder}, results in {shown(folder)}")
     print(sandbox_status(), flush=True)
-    tell_unnumbered()
-    tell_data(options)
-    freshness.recover(options.folder)
-    inputs = freshness.inputs_digest()
-    tasks = [freshness.make_task(book, options.folder, profile.name, options.changes, inputs) for book in notebooks]
-    due = [task for task in tasks if options.force or not freshness.up_to_date(task)]
-    kept = [] if options.force else [task for task in due if freshness.needs_data(task)]
+    tell(profile)
+    recover(folder)
+    tasks = [inputs.task(book, folder, dict(options.param)) for book in notebooks]
+    due = [task for task in tasks if options.force or not up_to_date(task)]
+    kept = [] if options.force else [task for task in due if task.needs_data]
     for task in kept:
         print(f"{task.name}: out of date, and left as it is: it was made with {DATA_VARIABLE}, which is not set")
     due = [task for task in due if task not in kept]
-    failed = encode_ahead([task.name for task in due if task.data is not None], options)
-    failed += execute_all([task for task in due if task.name not in failed], options.jobs, kernel_environment(options))
-    report = make_report(options)
+    failed = encode_ahead([task.name for task in due if task.data is not None])
+    ready = [task for task in due if task.name not in failed]
+    ready.sort(key=lambda task: -read_record(task.results).get("seconds", 1e9))  # the longest first
+    jobs = min(options.jobs or min(CORES, JOBS), max(len(ready), 1))
+    failed += execute_all(ready, jobs, kernel_environment(folder, jobs))
+    reported = make_report(folder)
     if options.update and not failed:
-        own = [task for task in tasks if task.notebook.own_profile == options.profile]
+        own = [task for task in tasks if task.notebook.own_profile == profile]
         for task in own:
             write_atomic(task.notebook.path, (task.results / task.notebook.path.name).read_bytes())
-        others = [task.name for task in tasks if task not in own]
-        rest = f"; not {', '.join(others)}, committed from another profile" if others else ""
+        others = ", ".join(task.name for task in tasks if task not in own)
+        rest = f"; not {others}, committed from another profile" if others else ""
         print(f"{len(own)} executed notebooks copied to {NOTEBOOKS.name}/{rest}")
-    idle = [task.name for task in tasks if task.notebook.own_profile == RECORDED != profile.name]
+    idle = ", ".join(task.name for task in tasks if task.notebook.own_profile == RECORDED != profile)
     if idle:
-        print(f"{', '.join(idle)}: one line here; they need {DATA_VARIABLE} and --profile {RECORDED} (README)")
-    names = f" ({', '.join(failed)})" if failed else ""
-    current = len(tasks) - len(due) - len(kept)
-    counts = f"{len(due) - len(failed)} run, {current} up to date, {len(failed)} failed{names}"
-    print(f"{counts}, {elapsed(time.monotonic() - began)}")
-    return 1 if failed or not report else 0
+        print(f"{idle}: one line here; they need {DATA_VARIABLE} and --profile {RECORDED} (README)")
+    names = f" ({', '.join(sorted(failed))})" if failed else ""
+    counts = (
+        f"{len(due) - len(failed)} run, {len(tasks) - len(due) - len(kept)} up to date, {len(failed)} failed{names}"
+    )
+    print(f"{counts}, {time.monotonic() - began:.0f} s")
+    return 1 if failed or not reported else 0
 
 
-def encode_ahead(names: list[str], options: argparse.Namespace) -> list[str]:
+def encode_ahead(names: list[str]) -> list[str]:
     """Encodes, in sight, what these notebooks read, so that they run warm; returns those that now cannot run."""
-    if not names:
-        return []
-    print(f"Encoding what {', '.join(names)} read", flush=True)
-    environment = kernel_environment(options)
-    for name in ("TQDM_DISABLE", "OMP_NUM_THREADS"):  # a bar, and every core: no notebook runs beside it
-        environment.pop(name, None)
-        environment |= {name: os.environ[name]} if name in os.environ else {}
-    status = run_visibly(environment, *ENCODE)
-    if not status:
-        return []
-    print(f"The encoding failed with status {status}; not run: {', '.join(names)}", flush=True)
-    return names
+    if names:
+        print(f"Encoding what {', '.join(names)} read", flush=True)
+        try:
+            encode_all(data_dir())
+        except (ValueError, OSError) as error:
+            print(f"The encoding failed: {error}; not run: {', '.join(names)}", flush=True)
+            return names
+    return []
 
 
-def kernel_environment(options: argparse.Namespace) -> dict[str, str]:
-    """What the kernels see: this suite, this run's folders, no network where the profile needs none."""
+def kernel_environment(folder: Path, jobs: int) -> dict[str, str]:
+    """What the kernels see: this suite, this run's folders, their share of the cores, no network where none is needed."""
     environment = {name: value for name, value in os.environ.items() if name not in ("MPLBACKEND", "TRINITY_STAGING")}
-    environment |= absolute_folders()
-    environment |= {
-        "PYTHONPATH": env.python_path(),
-        "TRINITY_RESULTS": str(options.root),
+    environment |= folders() | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(NOTEBOOKS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "TRINITY_RESULTS": str(folder.parent),
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "TOKENIZERS_PARALLELISM": "false",
         "TQDM_DISABLE": "1",  # a bar would stay in the executed copy; the runner's own line shows the progress
     }
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `slm`, for notebooks that import torch first
-    if options.profile != "paper":
-        environment["HF_HUB_OFFLINE"] = "1"
-    if options.jobs > 1:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        environment.setdefault("OMP_NUM_THREADS", str(max(1, cores // options.jobs)))
-    return environment
+    shares = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(max(1, CORES // jobs))}  # where the caller sets none
+    return shares | environment | ({"HF_HUB_OFFLINE": "1"} if folder.name != "paper" else {})
 
 
-def absolute_folders() -> dict[str, str]:
+def folders() -> dict[str, str]:
     """The caller's folders by variable: whoever gets them works in another folder than the caller."""
-    names = ("TRINITY_CACHE", "TRINITY_DATA", "TRINITY_RESULTS")
-    given = {name: os.environ[name] for name in names if os.environ.get(name)}
-    return {name: os.path.abspath(os.path.expanduser(value)) for name, value in given.items()}
+    names = ("TRINITY_CACHE", DATA_VARIABLE, "TRINITY_RESULTS")
+    return {name: os.path.abspath(os.path.expanduser(os.environ[name])) for name in names if os.environ.get(name)}
 
 
-def make_report(options: argparse.Namespace) -> bool:
-    """Makes the report where it is not current and prints the count of verdicts; False where it failed."""
-    folder = options.folder
-    records = sorted(folder.glob(f"[0-9][0-9]_*/{freshness.RECORD}"))
-    if not any((record.parent / "claims.json").is_file() for record in records):
+def remarks(folder: Path) -> dict[str, str]:
+    """What a reader of `results/<profile>` has to know: by results folder, why it is not what a run would make now.
+
+    Empty text: it is. Results of other parameters, of an earlier state of the suite, or of a notebook that was renamed
+    look like any others, so the report says it beside them.
+    """
+    books, inputs = {book.name: book for book in discover()}, Inputs()
+    said = {}
+    for name in sorted(file.parent.name for file in folder.glob("[0-9][0-9]_*/claims.json")):
+        if name not in books:
+            said[name] = GONE
+            continue
+        try:
+            task, own = inputs.task(books[name], folder, {}), {**books[name].parameters, "profile": folder.name}
+        except NotebookError as error:
+            said[name] = f"out of date: {error}"
+            continue
+        made = read_record(folder / name).get("parameters", {})
+        other = [f"{key} = {value}" for key, value in made.items() if key not in own or repr(own[key]) != value]
+        if up_to_date(task):
+            said[name] = UNSEEN if task.needs_data else ""
+        else:
+            said[name] = f"made with other parameters than the notebook's own: {', '.join(other)}" if other else CHANGED
+    return said
+
+
+def write_report(folder: Path) -> list[ledger.Notebook]:
+    """Merges the claims of `results/<profile>`, writes the report's files, and returns what they hold."""
+    notebooks = ledger.load(folder, folder.name, remarks(folder), GONE)
+    texts = ledger.merged_json(notebooks, folder.name), pages.as_markdown(notebooks, folder.name)
+    for name, text in zip(REPORT_FILES, (*texts, pages.as_html(notebooks, folder.name, folder)), strict=True):
+        write_atomic(folder / name, text)
+    return notebooks
+
+
+def make_report(folder: Path) -> bool:
+    """Makes the report and prints the count of verdicts; False where it failed."""
+    if not list(folder.glob("[0-9][0-9]_*/claims.json")):
         return True  # nothing has claimed anything yet
-    made_from = [[record.parent.name, freshness.file_digest(record)] for record in records]
-    made_from += [freshness.remarks(folder, options.profile)]
-    made = folder / REPORT_KEY
-
-    def key() -> str:
-        written = [freshness.file_digest(folder / name) if (folder / name).is_file() else "" for name in REPORT_FILES]
-        return freshness.digest([made_from, written])
-
-    if not made.is_file() or made.read_bytes() != key().encode():
-        command = ["-P", "-m", "suite.commands", "report", "--profile", options.profile, "--out", str(options.root)]
-        environment = kernel_environment(options)
-        done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            words = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
-            print(f"The report failed with status {done.returncode}: {words}", file=sys.stderr)
-            return False
-        write_atomic(made, key())
-    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))["claims"]
-    verdicts = Counter(claim["verdict"] for claim in claims)
+    try:
+        claims = [claim for notebook in write_report(folder) for claim in notebook.claims]
+    except (ValueError, OSError) as error:
+        print(f"The report failed: {error}", file=sys.stderr)
+        return False
+    verdicts = Counter(claim.verdict.value for claim in claims if claim.verdict)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     print(f"{len(claims)} claims: {counts or 'no verdict'}; {shown(folder / 'REPORT.md')}")
     return True
@@ -258,10 +219,4 @@ def make_report(options: argparse.Namespace) -> bool:
 
 def shown(path: Path) -> str:
     """The path as the caller would write it: relative where it lies below the working folder."""
-    with contextlib.suppress(ValueError):
-        return str(path.relative_to(Path.cwd()))
-    return str(path)
-
-
-if __name__ == "__main__":
-    run_command(main)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
