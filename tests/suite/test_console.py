@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-
 import pytest
 
 from suite.commands import main as trinity
@@ -39,13 +35,3 @@ def test_a_folder_that_cannot_be_written_is_refused_first(command, tmp_path, cap
 def test_a_folder_need_not_be_there(tmp_path):
     assert output_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
     assert not (tmp_path / "a").exists()
-
-
-def test_a_command_for_another_process_ends_with_it(tmp_path):
-    (tmp_path / "slow.py").write_text("import sys, time\nprint(sys.argv, flush=True)\ntime.sleep(600)\n")
-    words = [sys.executable, "-m", "suite.runner.child", "slow", "--now"]
-    process = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline().endswith("slow.py', '--now']\n")
-    process.stdin.close()
-    assert process.wait(120) == -signal.SIGTERM
-    process.stdout.close()

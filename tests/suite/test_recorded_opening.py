@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 
 import nbformat
+import papermill
 import pytest
 
 from suite.recordings.opening import lacking, open_recorded
 from suite.results import Results
-from suite.runner import env
-from suite.runner.notebook import execute
 
 CELLS = [
     'profile = "recorded"\nseed = 42',
@@ -46,14 +45,13 @@ def printed(path: Path) -> list[list[str]]:
 @pytest.fixture
 def kernel_settings(tmp_path, monkeypatch):
     monkeypatch.setenv("TRINITY_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setenv("PYTHONPATH", env.python_path())
     monkeypatch.delenv("TRINITY_DATA", raising=False)
     monkeypatch.delenv("MPLBACKEND", raising=False)
 
 
 def test_papermill_ends_well_with_one_line_and_nbval_passes(tmp_path, kernel_settings):
     source = write_notebook(tmp_path / "16_made.ipynb", CELLS)
-    assert execute(source, tmp_path / "copy.ipynb", {}, lambda _: None)
+    papermill.execute_notebook(source, tmp_path / "copy.ipynb", progress_bar=False)
     (outputs,) = [outputs for outputs in printed(tmp_path / "copy.ipynb") if outputs]
     (line,) = outputs
     assert line.endswith(".\n") and line.count("\n") == 1

@@ -23,7 +23,7 @@ from suite.results import Evidence, Results, Verdict, judge, ledger, pages, styl
 from suite.results import verdicts as rules
 from suite.results.tables import Table
 from suite.results.texts import number
-from suite.runner import freshness
+from suite.runner import freshness, run
 from suite.runner.notebook import discover
 from trinity_core import paths
 
@@ -377,13 +377,13 @@ def test_results_that_are_not_current_say_so_everywhere(root, capsys):
     make_notebook("02_old_name", ["02.a"])
     folder = root / "smoke"
     book = {book.name: book for book in discover()}["00_paper_numbers"]
-    key = freshness.make_task(book, folder, "smoke", {}, freshness.inputs_digest()).key
+    key = freshness.Inputs().task(book, folder, {}).key
     own = {name: repr(value) for name, value in {**book.parameters, "profile": "smoke"}.items()}
     files = {"claims.json": freshness.file_digest(folder / "00_paper_numbers" / "claims.json")}
     record = {"key": key, "files": files, "seconds": 1.0, "parameters": own}
     (folder / "00_paper_numbers" / "run.json").write_text(json.dumps(record))
     (folder / "02_separability" / "run.json").write_text(json.dumps(record | {"parameters": own | {"seed": "7"}}))
-    said = freshness.remarks(folder, "smoke")
+    said = run.remarks(folder)
     assert said["00_paper_numbers"] == "" and "seed = 7" in said["02_separability"]
     assert trinity(["report", "--profile", "smoke"]) == 0
     pages_made = [capsys.readouterr().out, *((folder / name).read_text() for name in ("REPORT.md", "index.html"))]
@@ -394,7 +394,7 @@ def test_results_that_are_not_current_say_so_everywhere(root, capsys):
                                                                       ("02_separability", "02.a")]
     (folder / "00_paper_numbers" / "claims.json").write_text(
         (folder / "00_paper_numbers" / "claims.json").read_text().replace('"paper": 1.0', '"paper": 1.1'))
-    assert "changed since" in freshness.remarks(folder, "smoke")["00_paper_numbers"]
+    assert "changed since" in run.remarks(folder)["00_paper_numbers"]
 
 
 def test_a_damaged_table_is_named(root, capsys):

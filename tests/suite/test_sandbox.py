@@ -26,7 +26,6 @@ import pytest
 import yaml
 
 from suite.questions import load_questions
-from suite.runner import env
 from suite.sandbox import run as sandbox
 from suite.sandbox.bubblewrap import REFUSED, interpreter, system_call_filter
 from suite.sandbox.child import decode, encode
@@ -687,39 +686,6 @@ def test_sandbox_status_says_that_it_works(bubblewrap, monkeypatch):
         warnings.simplefilter("error")
         source = "import os\ndef f():\n    return os.path.exists('/etc/passwd')\n"
         assert run_code(source, tests=[{"args": [], "expected": False}], entry_point="f").status == "passed"
-
-
-# --- setting it up ---
-
-
-def fake_apt(folder: Path, *lines: str) -> None:
-    script = "\n".join(["#!/bin/sh", f'echo "$*" >> {folder}/asked', *lines])
-    (folder / "apt-get").write_text(script + "\n")
-    (folder / "apt-get").chmod(0o755)
-
-
-@pytest.fixture
-def as_root(no_bubblewrap, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    return no_bubblewrap
-
-
-def test_sandbox_is_installed_where_that_is_allowed(as_root, monkeypatch):
-    fake_apt(as_root, f": > {as_root}/bwrap; /bin/chmod +x {as_root}/bwrap")
-    assert env.install_bubblewrap() == "bubblewrap is installed"
-    assert (as_root / "asked").read_text() == "update -q\ninstall -y -q bubblewrap\n"
-    assert env.install_bubblewrap() == ""  # it is there: nothing to do
-    (as_root / "bwrap").unlink()
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert env.install_bubblewrap() == ""
-    assert (as_root / "asked").read_text().count("\n") == 2
-
-
-def test_sandbox_set_up_never_fails_for_want_of_it(as_root):
-    assert env.install_bubblewrap() == ""  # no apt-get
-    fake_apt(as_root, "echo 'E: Unable to locate package bubblewrap' >&2; exit 100")
-    said = env.install_bubblewrap()
-    assert "Unable to locate package" in said and "refused" in said and "\n" not in said
 
 
 # --- kept results, limits, codec ---
