@@ -69,9 +69,7 @@ def run_model(
     from transformers import DynamicCache
 
     new = max(map(len, ids))
-    padded = torch.zeros((len(ids), new), dtype=torch.long)
-    for row, tokens in zip(padded, ids, strict=True):
-        row[: len(tokens)] = torch.tensor(tokens)
+    padded = torch.nn.utils.rnn.pad_sequence([torch.tensor(tokens) for tokens in ids], batch_first=True)
     arguments: dict[str, Any] = {}
     old = [len(prefix.ids) for prefix in prefixes] or [0] * len(ids)
     width = max(old)

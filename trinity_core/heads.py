@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -211,13 +210,8 @@ class PerLogitHead(BlockDiagonalHead):
         return {f"W{block}": (1, narrow + (block < wider)) for block in range(self.n_logits)}
 
 
-HEADS: dict[str, Callable[..., Head]] = {  # Table 3's heads, in its order
-    "linear": LinearHead,
-    "low-rank": LowRankHead,
-    "sparse": SparseHead,
-    "block-diagonal-2": BlockDiagonalHead,
-    "block-diagonal-10": PerLogitHead,
-}
+TABLE_3 = (LinearHead, LowRankHead, SparseHead, BlockDiagonalHead, PerLogitHead)
+HEADS: dict[str, type[Head]] = {head.name: head for head in TABLE_3}
 
 
 def make_head(name: str, n_agents: int, d: int, **settings: int) -> Head:

@@ -31,9 +31,7 @@ class Store:
     def __init__(self, path: str | Path, *, precious: bool = False) -> None:
         self.path, self.precious = Path(path), precious
         self._lock, self._warned = threading.Lock(), False
-        self._connections: dict[
-            int, sqlite3.Connection
-        ] = {}  # one a process: a forked child must not touch its parent's
+        self._connections: dict[int, sqlite3.Connection] = {}  # of a process: a fork must not touch its parent's
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
