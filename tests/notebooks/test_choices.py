@@ -22,18 +22,13 @@ KEY = ["features", "labels", "kernel"]
 
 
 @pytest.fixture(scope="module")
-def questions():
-    return load_questions(per_family=10, split="train")
+def task(module_cache):
+    return Task(made_world(load_questions(per_family=10, split="train"), D), make_head("linear", 7, D))
 
 
 @pytest.fixture(scope="module")
-def families(questions):
-    return [question.family for question in questions]
-
-
-@pytest.fixture(scope="module")
-def task(questions, module_cache):
-    return Task(made_world(questions, D), make_head("linear", 7, D))
+def families(task):
+    return [question.family for question in task.world.questions]
 
 
 def planted(strength):
@@ -47,6 +42,11 @@ def planted(strength):
 def firm(task, families):
     thetas = [planted(5.0), planted(5.0)]
     return thetas, plays_turns([task.judge(theta, REPLICATES) for theta in thetas], families)
+
+
+@pytest.fixture(scope="module")
+def foretold(task, firm, families):
+    return choices.accuracies(task, *firm, families, folds=5, seed=1)
 
 
 # --- counting ---
@@ -119,11 +119,8 @@ def test_one_label_is_foretold_without_a_model():
     assert right.tolist() == [True, True, True, True, True, False]
 
 
-def test_planted_choices_are_foretold_up_to_the_ceiling(task, firm, families):
-    thetas, turns = firm
-    table = choices.accuracies(task, thetas, turns, families, folds=5, seed=1).set_index(
-        ["features", "labels", "kernel"]
-    )
+def test_planted_choices_are_foretold_up_to_the_ceiling(foretold):
+    table = foretold.set_index(KEY)
     assert len(table) == 9 + len(FAMILIES)
     kind = table.loc["head logits", "task type", "linear"]
     assert kind["accuracy"] > 0.95 and kind["base"] == pytest.approx(0.25) and kind["ceiling"] == 1
@@ -141,9 +138,7 @@ def test_even_choices_cannot_be_foretold(task, families):
     """The negative: a head of zeros draws evenly, whatever it reads."""
     thetas = [np.zeros(task.n)]
     turns = plays_turns([task.judge(thetas[0], REPLICATES)], families)
-    table = choices.accuracies(task, thetas, turns, families, folds=5, seed=1).set_index(
-        ["features", "labels", "kernel"]
-    )
+    table = choices.accuracies(task, thetas, turns, families, folds=3, seed=1).set_index(KEY)
     for kernel in ("linear", "rbf"):
         row = table.loc["hidden state", "agent selection", kernel]
         assert row["accuracy"] < 0.3 and row["ceiling"] == pytest.approx(1 / 7)
@@ -171,27 +166,19 @@ def test_oracle_rewards_are_the_agents_own(task):
     assert rewards[2, 5, 3] == task.world.solve(np.array([3]), np.array([5]), np.array([2]))[0]
 
 
-def test_published_shares_sum_to_one():
-    names = published("table5_oracle_labels")["agent"].tolist()
-    for table, tasks in (("fig15_agent_selection", ["mmlu", "rlpr"]), ("table5_oracle_labels", ["mmlu", "math500"])):
-        for name in tasks:
-            assert sum(choices.paper_shares(published(table), name, names).values()) == pytest.approx(100, abs=0.2)
-
-
-def test_figures_are_drawn(task, firm, families):
-    import matplotlib
-
-    matplotlib.use("agg")
-    thetas, turns = firm
+def test_figures_are_drawn(task, firm, families, foretold):
+    turns = firm[1]
     names = [agent.name for agent in task.world.pool.agents]
-    share = dict.fromkeys(names, 100 / 7)
+    share = choices.paper_shares(published("fig15_agent_selection"), "mmlu", names)
+    counted = choices.paper_shares(published("table5_oracle_labels"), "mmlu", names)
+    assert sum(share.values()) == pytest.approx(100, abs=0.2)
+    assert sum(counted.values()) == pytest.approx(100)
     assert len(draw.draw_selection({family: {"paper": share, "ours": share} for family in FAMILIES}).axes) == 4
     by_turn = [choices.shares(turns, column, of, "turn") for column, of in (("agent", names), ("role", ROLES))]
     assert len(draw.draw_by_turn(*by_turn).axes) == 2
     diagram = draw.draw_transitions({"all": choices.transitions(turns)})
     assert {"thinker", "accepted"} <= {text.get_text() for text in diagram.axes[0].texts}
-    table = choices.accuracies(task, thetas[:1], turns[turns["seed"] == 0], families, folds=2, seed=1)
-    table["paper"] = [0.5] * 3 + [np.nan] * (len(table) - 3)
+    table = foretold.assign(paper=[0.5] * 3 + [np.nan] * (len(foretold) - 3))
     assert len(draw.draw_foretelling(table).axes[0].get_yticks()) == len(table)
     planes = {"LDA": np.random.default_rng(0).standard_normal((len(families), 2))}
     assert len(draw.draw_planes(planes, families, [names[0]] * len(families)).axes) == 2

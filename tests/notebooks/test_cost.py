@@ -49,6 +49,7 @@ def test_a_coordinator_costs_what_its_rollouts_cost(world, meter):
     head = make_head("linear", 7, 24)
     thetas = 0.4 * np.random.default_rng(0).standard_normal((2, head.size))
     ours = cost.of_coordinator(Task(world, head), thetas, world, meter)
+    assert (cost.own_prices(world.pool) == meter.prices["assumed"]).all()  # the world is as it was
     numbers = range(FRESH, FRESH + REPLICATES)
     jobs = [Job(question, s, r) for s in range(2) for question in world.questions for r in numbers]
     rollouts = run_rollouts(
@@ -117,24 +118,12 @@ def test_baselines_are_counted_whole(world, meter):
     assert (majority["calls"] == 5).all() and (majority["at once"] < majority["seconds"] / 2).all()
 
 
-def test_a_training_is_paid_once(world):
-    training = load_questions(per_family=2, split="train")
-    pool = load_pool("paper7", questions=(*world.questions, *training))
-    both = SimulatedWorld(world.questions, pool, world.encoder, world.settings)
-    for name, calls in (("best-fixed", 7 * 8), ("routerdc", 5 * 7 * 8)):
-        found, bill = run_system(System(name, repeats="trained"), both, training, seeds=2, replicates=1)
-        assert (found["calls"] == 1).all() and bill["rollouts"] == bill["calls"] == calls and bill["dollars"] > 0
-
-
 def test_the_front_is_what_nothing_beats():
     generator = np.random.default_rng(3)
     price, score = generator.integers(0, 6, (2, 40))
     for i, on in enumerate(cost.front(price, score)):
-        beaten = any(
-            price[j] <= price[i] and score[j] >= score[i] and (price[j], score[j]) != (price[i], score[i])
-            for j in range(40)
-        )
-        assert on == (not beaten)
+        no_worse = (price <= price[i]) & (score >= score[i])
+        assert on == (not (no_worse & ((price != price[i]) | (score != score[i]))).any())
 
 
 def test_majority_steps_are_the_committees_votes(world):
@@ -169,8 +158,7 @@ def test_equal_tokens_are_equal():
     assert found[0, :, 0] == pytest.approx([0.5, 1.0, 0.5]) and paid == pytest.approx({"math": 2.0, "code": 4.0})
     found, paid = ladder.at({"math": 1.0, "code": 1000.0}, names)
     assert found[0, :, 0].tolist() == [0.0, 1.0, 1.0] and paid == {"math": 1.0, "code": 5.0}
-    found, paid = ladder.at({"math": 100.0, "code": 5.0}, names)
-    assert paid == {"math": 5.0, "code": 1.0}
+    assert ladder.at({"math": 100.0, "code": 5.0}, names)[1] == {"math": 5.0, "code": 1.0}
 
 
 def test_the_price_list_is_the_packages_alone():
@@ -195,12 +183,6 @@ def test_every_printed_cell_is_set_beside_ours(world):
     assert (abs(own["ours"] / own["paper"] - 1) < 0.5).all() and (own["low"] <= own["ours"]).all()
     row = own[(own["method"] == "Gemini-2.5-pro") & (own["task"] == "livecodebench")].iloc[0]
     assert row["ours"] == pytest.approx(single["Gemini-2.5-pro"].groupby("family")["tokens_out"].mean()["code"])
-
-
-def test_repricing_leaves_the_world_as_it_was(world):
-    before = cost.own_prices(world.pool)
-    other = cost._repriced(world, 3 * before)
-    assert cost.own_prices(other.pool) == pytest.approx(3 * before) and (cost.own_prices(world.pool) == before).all()
 
 
 def test_what_the_printed_tokens_imply(world):

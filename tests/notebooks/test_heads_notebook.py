@@ -70,12 +70,9 @@ def test_sizes_are_the_audit_s_and_the_printed_ones():
     assert table.loc["linear", ["to linear", "to linear here"]].tolist() == [1, 1]
 
 
-def test_reach_of_the_linear_head_is_its_matrix():
+def test_reach_is_the_linear_heads_matrix_and_one_logit_a_dimension_of_the_small_head():
     theta = np.random.default_rng(0).standard_normal(10 * D)
     assert np.array_equal(hc.reach(make_head("linear", 7, D), theta), theta.reshape(10, D))
-
-
-def test_each_dimension_of_the_small_head_reaches_one_logit():
     head = make_head("block-diagonal-10", 7, D)
     moved = hc.reach(head, np.ones(head.size)) != 0
     assert (moved.sum(axis=0) == 1).all() and moved.sum() == head.size == D

@@ -17,8 +17,7 @@ from suite.questions import load_questions
 from suite.stats.rer import summary
 from suite.stats.rollouts import AMOUNTS, cube, rollouts_table
 from suite.stats.scores import wide
-from trinity_core.heads import make_head
-from trinity_core.training.task import FRESH, Task
+from trinity_core.training.task import FRESH
 
 SMALL = 6  # questions of a family and split
 AGENTS = ("GPT-5", "Claude-4-Sonnet", "Gemini-2.5-pro")
@@ -81,15 +80,7 @@ def test_agents_alone_hear_the_draws_of_the_coordinators_evaluation(world):
     assert np.array_equal(cube(found, seed="seed")[0], alone.reshape(24, 3))
 
 
-def test_a_coordinators_plays_are_counted_as_its_rollouts_are(world):
-    task = Task(world, make_head("linear", world.n_agents, world.d))
-    thetas = np.random.default_rng(3).normal(0, 0.1, (2, task.n))
-    plays = [task.judge(theta, 2) for theta in thetas]
-    found = tables.evaluations(plays, world.questions)
-    reward, calls = (cube(found, name, "seed") for name in ("reward", "calls"))
-    assert reward.shape == (2, 24, 2) and np.array_equal(reward[1], task.rewards(thetas[1], 2))
-    early = plays[0].stop.reshape(24, 2) == 2
-    assert early.any() and (calls[0][early] == plays[0].turns.reshape(24, 2)[early] - 1).all()
+def test_a_trainings_bill_is_that_of_its_history():
     history = pd.DataFrame({"evaluations": [10, 30], "turns": [2.0, 3.0], "tokens": [5.0, 7.0], "cost": [0.5, 0.25]})
     bill = tables.bill_of_training([history, history])
     assert bill == {"rollouts": 30, "calls": 80, "tokens": 12, "dollars": 0.75}

@@ -39,7 +39,7 @@ def world(held_out, pool):
     return made_world(held_out, D)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def head():
     return make_head("linear", 7, D)
 
@@ -49,8 +49,6 @@ def thetas(head, count=3, scale=0.3):
 
 
 # --- the pool
-
-
 def test_held_out_families_leave_the_pool_as_it_was(held_out):
     trained_on = load_questions(per_family=6)
     alone, both = (load_pool("paper7", questions=asked) for asked in (trained_on, trained_on + held_out))
@@ -91,8 +89,6 @@ def test_the_held_out_world_has_the_pool_of_training(monkeypatch):
 
 
 # --- evaluation
-
-
 def test_all_thetas_at_once_are_the_tasks_own_rewards(world, head):
     found = evaluation.rewards_of(evaluation.play_all(world, head, thetas(head), 3), world)
     task = Task(world, head)
@@ -168,8 +164,6 @@ def test_one_evaluation_holds_every_smaller_turn_budget(held_out, pool, head, ru
 
 
 # --- the tables
-
-
 def test_the_published_average_is_recomputed():
     table = zero_shot.published_table()
     assert table.loc["TRINITY", "average"] == pytest.approx((50 + 35.8 + 76.82) / 3)

@@ -84,12 +84,10 @@ def test_failed_rollouts_are_left_out():
 
 
 def test_shapes_and_parts_are_checked():
-    with pytest.raises(ValueError, match="for 80"):
-        mean_interval(np.ones((2, 79)), FAMILIES)
-    with pytest.raises(ValueError, match="for 80"):
-        paired_difference(np.ones((2, 80)), np.ones((2, 79)), FAMILIES)
-    with pytest.raises(ValueError, match="for 80"):
-        scores({"ours": np.ones((2, 81))}, FAMILIES)
+    for rewards in (np.ones((2, 79)), np.ones((2, 81))):
+        for measure in (mean_interval, score, lambda r, f: paired_difference(np.ones((2, 80)), r, f)):
+            with pytest.raises(ValueError, match="for 80"):
+                measure(rewards, FAMILIES)
     with pytest.raises(ValueError, match="no questions of 'chess'; choose average or one of math, code"):
         score(np.ones((2, 80)), FAMILIES, "chess")
 

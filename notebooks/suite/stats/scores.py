@@ -18,6 +18,8 @@ import pandas as pd
 from suite.stats.intervals import Estimate, mean_interval, paired_difference
 
 AVERAGE = "average"
+Parts = Sequence[str] | None
+Paper = pd.DataFrame | None
 COLUMNS = ("system", "part", "value", "low", "high", "paper")
 
 
@@ -33,11 +35,7 @@ def lead(ours: np.ndarray, theirs: np.ndarray, families: Sequence[str], part: st
 
 
 def scores(
-    systems: Mapping[Any, np.ndarray],
-    families: Sequence[str],
-    *,
-    parts: Sequence[str] | None = None,
-    paper: pd.DataFrame | None = None,
+    systems: Mapping[Any, np.ndarray], families: Sequence[str], *, parts: Parts = None, paper: Paper = None
 ) -> pd.DataFrame:
     """`score` of each system's rewards, in the module's form. `parts`: which, in this order; None: each family, then
     the average. `paper`: the printed numbers, a row a system and a column a part."""
@@ -48,8 +46,8 @@ def leads(
     pairs: Mapping[Any, tuple[np.ndarray, np.ndarray]],
     families: Sequence[str],
     *,
-    parts: Sequence[str] | None = None,
-    paper: pd.DataFrame | None = None,
+    parts: Parts = None,
+    paper: Paper = None,
 ) -> pd.DataFrame:
     """`lead` of each pair, as `scores`."""
     return _frame({name: (lead, *pair) for name, pair in pairs.items()}, families, parts, paper)
@@ -88,10 +86,7 @@ def _own(rewards: np.ndarray, families: Sequence[str], part: str) -> tuple[np.nd
 
 
 def _frame(
-    systems: Mapping[Any, tuple[Callable[..., Estimate], Any]],
-    families: Sequence[str],
-    parts: Sequence[str] | None,
-    paper: pd.DataFrame | None,
+    systems: Mapping[Any, tuple[Callable[..., Estimate], Any]], families: Sequence[str], parts: Parts, paper: Paper
 ) -> pd.DataFrame:
     rows = []
     for system, (measure, *rewards) in systems.items():
