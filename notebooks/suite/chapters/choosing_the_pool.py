@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, milp
 from scipy.sparse import coo_array, hstack, identity, kron
 
 from suite.stats.intervals import mean_interval
@@ -86,9 +86,10 @@ def frontier(accuracy: np.ndarray, share: float = 0.05, rule: Literal["near", "c
 def enumerate_pools(accuracy: np.ndarray) -> pd.DataFrame:
     """Every pool of at least one agent: columns members, size, best, reached, rer, diversity; for small n."""
     n = len(checked(accuracy))
-    pools = [judge_pool(accuracy, m) for size in range(1, n + 1) for m in combinations(range(n), size)]
-    rows = [(p.members, len(p.members), p.best, p.reached, p.rer, p.diversity) for p in pools]
-    return pd.DataFrame(rows, columns=["members", "size", "best", "reached", "rer", "diversity"])
+    every = (members for size in range(1, n + 1) for members in combinations(range(n), size))
+    pools = pd.DataFrame([judge_pool(accuracy, members) for members in every])
+    pools.insert(1, "size", pools["members"].map(len))
+    return pools
 
 
 def exhaustive(accuracy: np.ndarray, size: int, *, by: Aim = "rer") -> Choice:
@@ -100,10 +101,8 @@ def beam(accuracy: np.ndarray, size: int, *, width: int, by: Aim = "rer") -> Cho
     """A pool of `size` agents, grown one by one from the `width` best pools of each size."""
     E = checked(accuracy)
     means, distance = E.mean(axis=1), np.abs(E[:, None] - E).mean(axis=2)
-    if by == "z":
-        starts = [(np.arange(len(E)), None)]
-    else:
-        starts = [(np.flatnonzero(means <= means[leader]), leader) for leader in range(len(E))]
+    led = [(np.flatnonzero(means <= means[leader]), leader) for leader in range(len(E))]
+    starts = [(np.arange(len(E)), None)] if by == "z" else led
     grown = [_grow(E, distance, allowed, leader, size, width) for allowed, leader in starts if len(allowed) >= size]
     pools = np.concatenate(grown)
     reached = E[pools].max(axis=1).mean(axis=1)
@@ -163,11 +162,7 @@ def ceiling(accuracy: np.ndarray, size: int, *, leader: int | None = None) -> fl
         -np.concatenate([np.zeros(n), E.ravel() / D]),
         integrality=np.concatenate([np.ones(n), np.zeros(n * D)]),
         bounds=Bounds(low, np.ones(n + n * D)),
-        constraints=[
-            LinearConstraint(one_each, 1, 1),
-            LinearConstraint(in_pool, -np.inf, 0),
-            LinearConstraint(count, size, size),
-        ],
+        constraints=[(one_each, 1, 1), (in_pool, -np.inf, 0), (count, size, size)],
         options={"mip_rel_gap": 0.0},
     )
     if not found.success:

@@ -272,19 +272,9 @@ def measured(pool: SimulatedPool, replicates: int, split: str = "test", z: float
     return pd.DataFrame(rows)
 
 
-def observed_moments(scores: np.ndarray, answers: int) -> tuple[float, float]:
-    """(mean variance of the agents' true chances, mean covariance between agents) of scores (n, L) in [0, 1]."""
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 2 or scores.shape[1] < 2 or answers < 2:
-        raise ValueError(f"scores {scores.shape} of {answers} answers: need (n, L >= 2) means of at least 2 answers")
-    covariance = np.cov(scores.T)
-    noise = (scores * (1 - scores)).mean(axis=0) / (answers - 1)
-    apart = ~np.eye(scores.shape[1], dtype=bool)
-    return float((np.diag(covariance) - noise).mean()), float(covariance[apart].mean())
-
-
 def model_moments(means: np.ndarray, difficulty_sd: float, private_sd: float) -> tuple[float, float]:
-    """The same two moments by the model, for agents of mean scores (L,); Gauss-Hermite quadrature."""
+    """(mean variance of the agents' true chances, mean covariance between agents) by the model, for agents of mean scores
+    (L,); Gauss-Hermite quadrature."""
     total = np.hypot(difficulty_sd, private_sd)
     low, high = np.full(len(means), -60.0), np.full(len(means), 60.0)
     for _ in range(60):
@@ -299,8 +289,12 @@ def model_moments(means: np.ndarray, difficulty_sd: float, private_sd: float) ->
 
 def spreads(scores: np.ndarray, answers: int) -> tuple[float, float]:
     """(s_d, s_p) in logits of scores (n, L): each the mean of `answers` right-or-wrong answers of an agent."""
-    wanted = np.array(observed_moments(scores, answers))
-    means = np.asarray(scores, dtype=np.float64).mean(axis=0)
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or scores.shape[1] < 2 or answers < 2:
+        raise ValueError(f"scores {scores.shape} of {answers} answers: need (n, L >= 2) means of at least 2 answers")
+    covariance, means, apart = np.cov(scores.T), scores.mean(axis=0), ~np.eye(scores.shape[1], dtype=bool)
+    noise = (scores * (1 - scores)).mean(axis=0) / (answers - 1)
+    wanted = np.array([(np.diag(covariance) - noise).mean(), covariance[apart].mean()])
     if not ((means > 0) & (means < 1)).all():
         raise ValueError(f"mean scores are {means}; an agent that is always right or always wrong tells no spread")
     fit = least_squares(lambda sd: 100 * (np.array(model_moments(means, *sd)) - wanted), [1.5, 1.5], bounds=(0.01, 20))
