@@ -15,8 +15,8 @@ from suite.baselines.base import NotTestable, schedule
 from suite.baselines.committee import vote
 from suite.baselines.llm_coordinator import LLMCoordinator, choice_prompt, read_choice
 from suite.baselines.single import REFLECTION
-from suite.chapters.simulated_pool import run_schedule, world_of
 from suite.baselines.summary import summary
+from suite.chapters.simulated_pool import run_schedule, world_of
 from suite.commands import main as trinity
 from suite.pools import load_pool
 from suite.questions import load_questions
@@ -381,7 +381,8 @@ def test_a_coordinator_over_a_simulated_pool_is_the_local_model(simulated):
 
 
 def test_live_models_coordinate_and_answer_through_the_same_pool(tmp_path, monkeypatch):
-    from suite.pools.llm import LiteLLMPool, load_litellm
+    from suite.pools.llm import LiteLLMPool
+    from suite.pools.providers import load_litellm
 
     class Team(Handler):
         def behave(self, behaviour, body):

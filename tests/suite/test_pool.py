@@ -20,8 +20,8 @@ from suite.pools import KINDS, load_pool, pool_kind
 from suite.pools.budget import Budget
 from suite.pools.cache import AnswerCache
 from suite.pools.config import POOLS
-from suite.pools.llm import LiteLLMPool, load_litellm
-from suite.pools.replies import redact
+from suite.pools.llm import LiteLLMPool
+from suite.pools.providers import load_litellm, redact
 from suite.pools.slm import SlmPool
 from suite.questions import load_questions
 from trinity_core.pool import Agent, BudgetExceeded, PoolError, ask_sync, on_pool_loop, pool_loop

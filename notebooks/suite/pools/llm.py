@@ -23,13 +23,11 @@ from typing import Annotated, Any
 import tenacity
 from pydantic import BeforeValidator, Field
 
-from suite.pools import slm
+from suite.pools import providers, slm
 from suite.pools.budget import Budget, Charge
 from suite.pools.cache import AnswerCache, answer_key, to_its_end
 from suite.pools.config import AgentsFile, Messages, Strict, checked, read_config
 from suite.pools.prompts import failed
-from suite.pools.provider import COST, load_litellm, register
-from suite.pools.replies import EmptyReply, describe, pause, read_reply, reply_headers, worth_another
 from suite.pools.simulated import SimulatedPool
 from trinity_core.pool import Agent, BudgetExceeded, Pool, PoolError, check_agent, on_pool_loop
 from trinity_core.types import Message, Question
@@ -40,7 +38,7 @@ OURS = frozenset(
     | {"fallbacks", "cache", "caching", "mock_response", "metadata", "trinity"}
 )
 GRACE = 5.0  # seconds after the timeout, for the client to end the call itself
-LOCAL = ("simulated", "slm")  # providers that answer on this machine (see provider.py): free, never retried
+LOCAL = ("simulated", "slm")  # providers that answer on this machine (see providers.py): free, never retried
 
 
 class CallSettings(Strict):
@@ -140,18 +138,20 @@ class LiteLLMPool:
         except (BudgetExceeded, PoolError):
             raise
         except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
-            return failed(describe(error, self.settings.timeout))
+            return failed(providers.describe(error, self.settings.timeout))
 
     async def _answer_here(self, agent: Agent, messages: Messages, replicate: int) -> Message:
         """The reply of a simulated agent or a local model: neither paid for, nor tried again."""
         provider = provider_of(agent)
         if provider not in self._sources:
-            self._sources[provider] = register(provider, slm.answer if provider == "slm" else self._answer_simulated)
+            self._sources[provider] = providers.register(
+                provider, slm.answer if provider == "slm" else self._answer_simulated
+            )
         call = {"source": self._sources[provider], "replicate": replicate}
         async with self._slots[provider]:
-            reply = await load_litellm().acompletion(agent.model, messages, trinity=call, **agent.parameters)
-        message = read_reply(reply, agent.price)
-        return message if agent.price else replace(message, cost=reply._hidden_params[COST])
+            reply = await providers.load_litellm().acompletion(agent.model, messages, trinity=call, **agent.parameters)
+        message = providers.read_reply(reply, agent.price)
+        return message if agent.price else replace(message, cost=reply._hidden_params[providers.COST])
 
     async def _answer_simulated(self, model: str, messages: Messages, parameters: Any, replicate: int) -> Message:
         names = [agent.name for agent in self._simulated.agents]
@@ -163,8 +163,8 @@ class LiteLLMPool:
         jitter = random.Random(key)
         attempts = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(self.settings.retries + 1),
-            retry=tenacity.retry_if_exception(worth_another),
-            wait=lambda state: pause(state, jitter),
+            retry=tenacity.retry_if_exception(providers.worth_another),
+            wait=lambda state: providers.pause(state, jitter),
             sleep=self.sleep,
             reraise=True,
         )
@@ -178,7 +178,7 @@ class LiteLLMPool:
 
     async def _send(self, agent: Agent, messages: Messages, key: str, charge: Charge) -> Message:
         """What is sent, and what comes back; a good answer is on disk before its charge is settled."""
-        litellm, timeout = load_litellm(), self.settings.timeout
+        litellm, timeout = providers.load_litellm(), self.settings.timeout
         arguments = dict(agent.parameters)
         if provider_of(agent) in litellm.openai_compatible_providers:
             # Without this, litellm drops `max_retries=0` for a third of them, and their client sends 3 requests for 1.
@@ -188,19 +188,19 @@ class LiteLLMPool:
             # The client's own timeout restarts with every byte; this bound does not.
             reply = await asyncio.wait_for(call, timeout + GRACE)
         except Exception as error:
-            if reply_headers(error):  # the server itself said no: nothing is billed
+            if providers.reply_headers(error):  # the server itself said no: nothing is billed
                 charge.dollars = 0.0
             raise
-        message = read_reply(reply, self.price(agent))
+        message = providers.read_reply(reply, self.price(agent))
         charge.dollars = charge.dollars if message.cost is None else message.cost
         if message.finish == "error":
-            raise EmptyReply("the reply has no choices")
+            raise providers.EmptyReply("the reply has no choices")
         self.cache.put(key, message, model=agent.model, served=reply.model)
         return message
 
     def _check_key(self, agent: Agent) -> None:
         """PoolError where the provider's key is not in the environment: no call of this agent could succeed."""
-        found = load_litellm().validate_environment(agent.model)
+        found = providers.load_litellm().validate_environment(agent.model)
         if not found["keys_in_environment"] and found["missing_keys"]:
             raise PoolError(
                 f"agent {agent.name}: {agent.model} needs {' or '.join(found['missing_keys'])} in the environment "
@@ -220,7 +220,7 @@ class LiteLLMPool:
         return price if all(isinstance(side, (int, float)) for side in price) and any(price) else None
 
     def _row(self, agent: Agent) -> dict[str, Any]:
-        table = load_litellm().model_cost
+        table = providers.load_litellm().model_cost
         names = [agent.model, agent.model.partition("/")[2]] if provider_of(agent) in ("openai", "anthropic") else []
         return next((table[name] for name in (*names, agent.model) if name in table), {})
 

@@ -156,20 +156,19 @@ class RecordedPool(ScriptedPool):
         if case.role == "thinker":
             return said("", 0, 0.0)
         cost = float(self.costs[known.place, agent])
-        place = known.said[agent]
-        if case.role == "verifier":
-            text = self._verify(agent, known, case)
-        else:
+        if case.role == "worker":
+            place = known.said[agent]
             text = "" if place < 0 or known.texts[place] == case.answer else known.messages[agent]
-        return said(text, cost=None if np.isnan(cost) else cost)
-
-    def _verify(self, agent: int, known: RecordedQuestion, case: Case) -> str:
-        if not self.verifies:
+        elif self.verifies:
+            answer = kept(case.answer or "")
+            if answer in known.texts:
+                latest = known.reads[known.texts.index(answer)]
+            else:  # another pool's words
+                latest = read_answer(answer, known.question.meta["options"])
+            text = judgement(known.own[agent], latest)
+        else:
             raise PoolError(no_verifiers(known.question))
-        answer = kept(case.answer or "")
-        if answer in known.texts:
-            return judgement(known.own[agent], known.reads[known.texts.index(answer)])
-        return judgement(known.own[agent], read_answer(answer, known.question.meta["options"]))
+        return said(text, cost=None if np.isnan(cost) else cost)
 
 
 def judgement(own: str | None, latest: str | None) -> str:

@@ -127,35 +127,30 @@ class SimulatedPool(ScriptedPool):
     def _answer(self, agent: int, known: SimulatedQuestion, case: Case, messages: Messages, replicate: int) -> Message:
         who = self.agents[agent]
         draw = uniforms(4, "simulated", self.seed, known.question.id, who.name, case.role, index(replicate)).tolist()
-        say = {"worker": self._work, "thinker": self._think, "verifier": self._verify}[case.role]
-        text = say(agent, known, case, draw)
+        text = self._say(agent, known, case, draw)
         tokens_in = -(-sum(len(message["content"]) for message in messages) // CHARACTERS_A_TOKEN)
         width = self.assumptions.token_spread
         tokens_out = round(self._tokens[who.name, known.question.family] * (1 - width + 2 * width * draw[3]))
         cost = None if who.price is None else tokens_in * who.price[0] + tokens_out * who.price[1]
         return Message(text, tokens_in, tokens_out, cost, "stop")
 
-    def _work(self, agent: int, known: SimulatedQuestion, case: Case, draw: list[float]) -> str:
-        if case.answer is not None and not case.rejected and draw[1] < self.assumptions.keep:
-            return case.answer
-        good = None if case.plan is None else known.good.get(case.plan, False)  # an unknown plan is a general one
-        diagnosed = case.verdict == known.diagnosis and not self._right(known, case.answer)
-        if draw[0] < self._solves(agent, known.place, good, diagnosed):
-            return known.says.right
-        return known.says.wrong[0 if draw[2] < self.assumptions.first_slip else -1]
-
-    def _think(self, agent: int, known: SimulatedQuestion, case: Case, draw: list[float]) -> str:
-        skill = self._chances[agent][known.place]
-        to_verifier = False
-        if case.answer is not None and not case.rejected:
-            to_verifier = draw[1] < self.assumptions.accept(self._right(known, case.answer), skill)
-        return known.says.plans[draw[0] < skill][to_verifier]
-
-    def _verify(self, agent: int, known: SimulatedQuestion, case: Case, draw: list[float]) -> str:
-        skill = self._chances[agent][known.place]
-        if draw[0] < self.assumptions.accept(self._right(known, case.answer), skill):
-            return known.says.accept
-        return known.says.diagnosis if draw[2] < skill else known.says.revise
+    def _say(self, agent: int, known: SimulatedQuestion, case: Case, draw: list[float]) -> str:
+        gains, says, skill = self.assumptions, known.says, self._chances[agent][known.place]
+        stands = case.answer is not None and not case.rejected
+        if case.role == "worker":
+            if stands and draw[1] < gains.keep:
+                return case.answer
+            good = None if case.plan is None else known.good.get(case.plan, False)  # an unknown plan is a general one
+            diagnosed = case.verdict == known.diagnosis and not self._right(known, case.answer)
+            if draw[0] < self._solves(agent, known.place, good, diagnosed):
+                return says.right
+            return says.wrong[0 if draw[2] < gains.first_slip else -1]
+        accept = gains.accept(self._right(known, case.answer), skill)
+        if case.role == "thinker":
+            return says.plans[draw[0] < skill][stands and draw[1] < accept]
+        if draw[0] < accept:
+            return says.accept
+        return says.diagnosis if draw[2] < skill else says.revise
 
     def _right(self, known: SimulatedQuestion, answer: str | None) -> bool:
         if answer is not None and answer not in known.correct:
