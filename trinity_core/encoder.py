@@ -60,9 +60,8 @@ class EncoderSettings:
     max_tokens: int = 2048
 
     def __post_init__(self) -> None:
-        one_of("position", self.position, POSITIONS)
-        one_of("input_format", self.input_format, INPUT_FORMATS)
-        one_of("dtype", self.dtype, DTYPES)
+        for name, choices in (("position", POSITIONS), ("input_format", INPUT_FORMATS), ("dtype", DTYPES)):
+            one_of(name, getattr(self, name), choices)
         for name, least in (("layer", None), ("random_weights", None), ("max_tokens", 2)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole(name, getattr(self, name), least))
@@ -109,8 +108,8 @@ def token_index(mask: np.ndarray, position: str) -> np.ndarray:
 
 
 def load_encoder(name: str = "smollm2-135m", *, cache: bool = True, **settings: Any) -> Encoder:
-    """An encoder by name (see `trinity_core.slm`); `settings`: those of `EncoderSettings`. The model itself loads at the
-    first text that is not cached."""
+    """An encoder by name (see `slm`); `settings`: those of `EncoderSettings`. The model itself loads at the first text
+    that is not cached."""
     return Encoder(find_model(name), EncoderSettings(**settings), cache)
 
 
@@ -185,11 +184,8 @@ class Encoder:
         return int(token_index(np.ones((1, len(self.token_ids(text)))), self.position)[0])
 
     def encode(self, texts: Sequence[Text], *, reuse_prefix: bool = False) -> np.ndarray:
-        """Hidden states (batch, d), float32, in the order given; a text is a string or a list of messages.
-
-        `reuse_prefix`: encode only the last message of a transcript whose earlier messages were encoded by this encoder
-        under the same flag (see `encoder_prefix`).
-        """
+        """Hidden states (batch, d), float32, in the order given; a text is a string or a list of messages. With
+        `reuse_prefix` only new messages of a transcript are encoded whose earlier ones were, under the same flag."""
         return self._grid(texts, (self.layer,), (self.position,), reuse_prefix)[:, 0, 0]
 
     def encode_grid(
@@ -208,10 +204,7 @@ class Encoder:
         self, ids: Mapping[bytes, list[int]], begun: Mapping[bytes, Prefix | None], model: Any = None, **settings: bool
     ) -> Iterator[tuple[list[bytes], list[list[int]], Any]]:
         """Runs the model over texts `ids`, a batch of like lengths at a time: (keys, their new token ids, output).
-
-        `begun`: the prefixes of texts that go on where one ended; `settings`: see `run_model`, with `keep` the texts
-        become prefixes themselves.
-        """
+        `begun`: the prefixes of texts that go on where one ended; `settings`: see `run_model`."""
         new = {key: tokens[len(begun[key].ids) if begun.get(key) else 0 :] for key, tokens in ids.items()}
         with progress(sum(map(len, new.values())), f"encoding with {self.name}") as bar:
             longest_first = sorted(new, key=lambda key: (-len(new[key]), key))  # so memory is claimed once

@@ -60,11 +60,8 @@ def padded_batches(keys: Iterable[K], tokens: Mapping[K, int], limit: int) -> It
 def run_model(
     model: Any, ids: list[list[int]], prefixes: list[Prefix], all_layers: bool, keep: bool
 ) -> tuple[Any, list]:
-    """One forward pass over new tokens after their prefixes (an empty list: none).
-
-    Returns transformers' output, whose hidden states cover the new tokens alone (batch, T_new, d), padded on the right,
-    and with `keep` each text's keys and values, old and new, for a `Prefix`.
-    """
+    """One forward pass over new tokens after their prefixes (an empty list: none): transformers' output for the new
+    tokens alone (batch, T_new, d), padded on the right, and with `keep` each text's keys and values for a `Prefix`."""
     import torch
     from transformers import DynamicCache
 

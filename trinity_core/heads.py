@@ -170,10 +170,8 @@ class SparseHead(Head):
 
 
 class BlockDiagonalHead(Head):
-    """Each block of logits reads its own block of hidden dimensions: z_b = W_b h_b.
-
-    Two blocks: ceil(n_a/2) logits and the rest, dimensions in proportion: d n_a / 2 weights at an even n_a.
-    """
+    """Two blocks of logits, ceil(n_a/2) and the rest, each reads its own block of hidden dimensions, in proportion:
+    z_b = W_b h_b, d n_a / 2 weights at an even n_a."""
 
     name = "block-diagonal-2"
 
@@ -199,7 +197,7 @@ class BlockDiagonalHead(Head):
 
 
 class PerLogitHead(BlockDiagonalHead):
-    """One block per logit (10 at the paper's L = 7), the first (d mod n_a) with one dimension more: d weights, argmax."""
+    """A block per logit (10 at the paper's L = 7), the first (d mod n_a) with one dimension more: d weights, argmax."""
 
     name = "block-diagonal-10"
     argmax = True

@@ -36,10 +36,8 @@ def cache_dir() -> Path:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Writes a file whole or not at all: to a temporary name beside it, then renamed over `path`.
-
-    A link is followed. OSError where `path` is there and no file, such as a device or a pipe: it would be replaced.
-    """
+    """Writes a file whole or not at all: to a temporary name beside it, then renamed over `path`, a link followed.
+    OSError where `path` is there and no file, such as a device or a pipe: it would be replaced."""
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "Not a regular file; name another", str(path))

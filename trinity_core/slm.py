@@ -3,8 +3,8 @@
 A model name is a packaged model (`smollm2-135m`: weights inside an installed Python package), a local folder with
 `config.json`, a tokenizer and safetensors weights, or a hub id (`Qwen/Qwen3-0.6B`), which alone may ask the network.
 
-The packaged weights are GGUF (Q4_1), whose loading takes about 15 s. So they are dequantised once into the cache folder;
-loading from there takes about 1 s and gives bit-identical logits.
+The packaged weights are GGUF (Q4_1), whose loading takes about 15 s. So they are dequantised once into the cache, which
+loads in about 1 s and gives bit-identical logits.
 """
 
 from __future__ import annotations
@@ -123,10 +123,8 @@ def packaged_gguf(name: str) -> tuple[Path, str]:
 
 
 def dequantise(gguf: Path, target: Path) -> None:
-    """Writes a GGUF model as a float32 safetensors folder, whole or not at all; of two processes the first wins.
-
-    A model loaded from GGUF refuses `save_pretrained`, so an unquantised twin is built from its config.
-    """
+    """Writes a GGUF model as a float32 safetensors folder, whole or not at all; of two processes the first wins. A
+    model loaded from GGUF refuses `save_pretrained`, so an unquantised twin is built from its config."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
@@ -166,7 +164,7 @@ def read_sizes(source: ModelSource) -> tuple[int, int, int]:
 
 
 def load_body(source: ModelSource, dtype: str, random_weights: int | None = None) -> Any:
-    """The transformer without its language-model head; `random_weights`: a seed for fresh ones ("it learned nothing")."""
+    """The transformer without its language-model head; `random_weights`: a seed for fresh ones (a control)."""
     import torch
     from transformers import AutoConfig, AutoModel
 

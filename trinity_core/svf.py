@@ -8,11 +8,10 @@ U and V stay; the factor keeps the sum of the singular values (the "energy"). Tw
 - `released`: nine blocks as in the released vector, in the order of the causal language model's state dict: the token
   embedding, the same seven, the language-model head; 9 x 1,024 = 9,216 offsets for Qwen3-0.6B.
 
-The tied embedding. Qwen3-0.6B's head *is* its embedding, one tensor under two names, so the released vector has 1,024
-offsets for either name. Each block is written from the original weights, in that order: the head's offsets come last
-and win, the embedding's 1,024 change nothing (18,432 of the 19,456 released parameters act), and the head's change what
-the model *reads* and with it every layer. Without tying the embedding's offsets act, and the head's reach no hidden
-state. `tests/core/test_svf.py` writes all nine blocks into a small Qwen3 of either kind and finds just that.
+The tied embedding. Qwen3-0.6B's head *is* its embedding, one tensor under two names, with 1,024 released offsets each.
+Every block is written from the original weights, in that order: the head's offsets come last and win, the embedding's
+change nothing (18,432 of the 19,456 released parameters act), and the head's change what the model *reads* and with it
+every layer. Without tying the embedding's offsets act, and the head's reach no hidden state.
 
 Departures: the released code computes in bfloat16, where 1 + delta is rounded and delta = 0 does not give W back. Here
 W' = W + U diag(g - s) V^T with g the new singular values, so delta = 0 gives the original tensors bit for bit.
@@ -53,8 +52,8 @@ class Svf:
         sliding = set((getattr(config, "layer_types", None) or [])[-2:]) - {"full_attention"}
         if config.model_type not in MODEL_TYPES or sliding or len(self._model.layers) < 2:
             raise ValueError(
-                f"SVF cannot adapt {encoder.name!r} ({config.model_type}, {len(self._model.layers)} blocks, {sliding}); use"
-                f" a model of type {' or '.join(MODEL_TYPES)} with full attention and at least 2 blocks"
+                f"SVF cannot adapt {encoder.name!r} ({config.model_type}, {len(self._model.layers)} blocks, {sliding});"
+                f" use a model of type {' or '.join(MODEL_TYPES)} with full attention and at least 2 blocks"
             )
         self.rule = rule
         self.layer = len(self._model.layers) - 2

@@ -1,9 +1,8 @@
 """Hidden states for a population of SVF candidates, all that is common to them computed once.
 
-With the rule `layer` every candidate shares all below the second-to-last block. So that block's *input* is made once a
-text and kept; then only the last two blocks run, for all (candidate, text) pairs together (`TopBlocks`), each distinct
-pair once. Between calls with the same offsets (the turns of one generation) the last block's keys and values are kept
-too, so a transcript that grew by a line costs its new tokens alone.
+With the rule `layer` every candidate shares all below the second-to-last block. That block's *input* is made once a
+text and kept; only the last two blocks run for all (candidate, text) pairs together. Between calls with the same
+offsets the last block's keys and values are kept too: a transcript that grew by a line costs its new tokens alone.
 
 The second-to-last block's seven matrices act in factored form, W'x = U (g * (V^T x)) with g a candidate's singular
 values: pairs of all candidates share one matrix product, and no candidate's matrices are ever built. V^T x of q, k and
@@ -166,9 +165,7 @@ class SvfEncoder:
 
 class Pair(NamedTuple):
     """One state to make: text number `text` by candidate number `candidate`, read at the last of `tokens` tokens.
-
-    `begun`: the last block's keys and values (2, tokens, size) of its first tokens, of an earlier call, or None.
-    """
+    `begun`: the last block's keys and values (2, tokens, size) of its first tokens, of an earlier call, or None."""
 
     text: int
     candidate: int

@@ -25,10 +25,7 @@ FRESH = 10**9  # replicates from here on are for evaluation: no training reaches
 
 @dataclass(frozen=True)
 class Task:
-    """`world` plays; `head` maps states to logits; `svf` (an `SvfEncoder`) takes the first `svf.size` numbers of theta.
-
-    `transform` maps states before the head reads them.
-    """
+    """`world` plays; `head` maps states to logits, after `transform`; `svf` takes theta's first `svf.size` numbers."""
 
     world: World
     head: Head
@@ -55,11 +52,8 @@ class Task:
             raise ValueError(f"{method} is written for the linear head without SVF, not {self.head.name!r}")
 
     def cells(self, candidates: int, rollouts: int, seed: int, iteration: int, first: int) -> tuple[np.ndarray, ...]:
-        """Questions and replicates, both (candidates, rollouts), of one iteration; `first`: evaluations made before.
-
-        A replicate is the number of the atomic evaluation, so no two rollouts of a training share their draws unless
-        `sampling` is `common`.
-        """
+        """Questions and replicates, both (candidates, rollouts), of one iteration; `first`: evaluations made before. A
+        replicate is the number of the atomic evaluation: no two rollouts share draws, but in `common` sampling."""
         generator = np.random.default_rng([seed, iteration])
         shape = (candidates, rollouts)
         replicates = first + np.arange(candidates * rollouts).reshape(shape)

@@ -36,7 +36,7 @@ class TrainingError(RuntimeError):
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """`theta` (n,), its history (one row an iteration: see `_summary`), the atomic `evaluations` spent, and why it ended
+    """`theta` (n,), its history (one row an iteration: see `_summary`), the atomic `evaluations` spent, why it ended
     (`stop`). `checkpoints`: asked budget -> theta (n,) after the last whole iteration within that budget."""
 
     method: str
