@@ -55,7 +55,7 @@ class Plays:
 
     @property
     def called(self) -> np.ndarray:
-        """(lambda, m, K) bool: the turns in which somebody was asked: all but a Verifier's before there is an answer."""
+        """(lambda, m, K) bool: the turns in which somebody was asked; a Verifier before an answer is not."""
         last = np.arange(self.roles.shape[-1]) == self.turns[..., None] - 1
         return (self.roles >= 0) & ~(last & (self.stop == EARLY)[..., None])
 

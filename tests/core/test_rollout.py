@@ -82,12 +82,13 @@ class Scripted:
         return logits
 
 
+def run(jobs, policy, pool=None, settings=LoopSettings(), encoder=None, check=is_right):
+    return run_rollouts(jobs, policy, encoder or FakeEncoder(), pool or FakePool(), settings, check=check)
+
+
 def play(roles, script=None, question=QUESTIONS[3], **settings):
     pool = FakePool(script)
-    (rollout,) = run_rollouts(
-        [Job(question)], Scripted(roles), FakeEncoder(), pool, LoopSettings(mode="argmax", **settings), check=is_right
-    )
-    return rollout, pool
+    return run([Job(question)], Scripted(roles), pool, LoopSettings(mode="argmax", **settings))[0], pool
 
 
 def test_accept_stops_and_scores_the_accepted_answer():
@@ -143,14 +144,8 @@ def test_a_long_answer_is_checked_whole():
     code = "```python\n" + "# a line of code\n" * 300 + "answer = 6\n```"
     seen = []
     pool = FakePool(lambda a, r, t: code if r == "worker" else "VERDICT: ACCEPT")
-    (rollout,) = run_rollouts(
-        [Job(QUESTIONS[3])],
-        Scripted(["worker", "verifier"]),
-        FakeEncoder(),
-        pool,
-        LoopSettings(2, "argmax"),
-        check=lambda question, answer: seen.append(answer) is None,
-    )
+    policy, noting = Scripted(["worker", "verifier"]), lambda question, answer: seen.append(answer) is None
+    (rollout,) = run([Job(QUESTIONS[3])], policy, pool, LoopSettings(2, "argmax"), check=noting)
     assert seen == ["", code] and rollout.answer == code and f"## Latest answer\n{code}" in pool.calls[1][3]
     assert len(rollout.turns[0].output) < len(code), "the transcript's copy is shortened"
 
@@ -166,9 +161,7 @@ def test_cut_accept_is_no_accept():
 def test_empty_message_counts_as_a_turn_and_adds_nothing():
     encoder = FakeEncoder()
     pool = FakePool(lambda a, r, t: "" if t == 1 else "Answer: 6")
-    (rollout,) = run_rollouts(
-        [Job(QUESTIONS[3])], Scripted(["worker"] * 2), encoder, pool, LoopSettings(2, "argmax"), check=is_right
-    )
+    (rollout,) = run([Job(QUESTIONS[3])], Scripted(["worker"] * 2), pool, LoopSettings(2, "argmax"), encoder)
     assert (len(rollout.turns), rollout.reward) == (2, 1.0)
     assert encoder.seen[0] == encoder.seen[1], "the transcript did not grow"
 
@@ -188,14 +181,8 @@ def test_transcript_rules_change_what_the_coordinator_sees():
         encoder = FakeEncoder()
         script = {1: "PLAN: add\nNEXT: WORKER", 2: "Answer: 5", 3: "No.\nVERDICT: REVISE", 4: "Answer: 6"}
         pool = FakePool(lambda a, r, t: script[t])
-        run_rollouts(
-            [Job(QUESTIONS[3])],
-            Scripted(["thinker", "worker", "verifier", "worker"]),
-            encoder,
-            pool,
-            LoopSettings(4, "argmax", rule),
-            check=is_right,
-        )
+        policy = Scripted(["thinker", "worker", "verifier", "worker"])
+        run([Job(QUESTIONS[3])], policy, pool, LoopSettings(4, "argmax", rule), encoder)
         return [[m["role"] for m in text] for text in encoder.seen], pool
 
     paper, _ = seen("paper")
@@ -216,15 +203,18 @@ def linear(weights):
     return HeadPolicy(head, weights.reshape(*weights.shape[:-2], head.size))
 
 
+EVEN = linear(np.zeros((5, 4)))
+
+
 def test_rollouts_do_not_depend_on_batching_order_or_concurrency():
     weights = np.random.default_rng(0).normal(size=(3, 5, 4))
     jobs = [Job(q, c, r) for q in QUESTIONS for c in range(3) for r in range(2)]
-    together = run_rollouts(jobs, linear(weights), FakeEncoder(), FakePool(), check=is_right)
+    together = run(jobs, linear(weights))
     shuffled = random.Random(1).sample(jobs, len(jobs))
-    again = run_rollouts(shuffled, linear(weights), FakeEncoder(), FakePool(), check=is_right)
+    again = run(shuffled, linear(weights))
     found = dict(zip(map(id, shuffled), again, strict=True))
     assert comparable(together) == comparable([found[id(job)] for job in jobs])
-    alone = [run_rollouts([job], linear(weights), FakeEncoder(), FakePool(), check=is_right)[0] for job in jobs]
+    alone = [run([job], linear(weights))[0] for job in jobs]
     assert comparable(together) == comparable(alone)
     assert len({repr(r.turns) for r in together}) > len(QUESTIONS), "the draws differ between candidates or replicates"
 
@@ -232,7 +222,7 @@ def test_rollouts_do_not_depend_on_batching_order_or_concurrency():
 def test_each_distinct_transcript_and_call_is_made_once():
     encoder, pool = FakeEncoder(), FakePool()
     jobs = [Job(q, c) for q in QUESTIONS for c in range(8)]
-    run_rollouts(jobs, linear(np.zeros((8, 5, 4))), encoder, pool, check=is_right)
+    run(jobs, linear(np.zeros((8, 5, 4))), pool, encoder=encoder)
     texts = [repr(text) for text in encoder.seen]
     # The same head and the same replicate: eight equal rollouts a question.
     assert len(pool.calls) == len(set(pool.calls)) and len(texts) <= 5 * len(QUESTIONS)
@@ -240,9 +230,7 @@ def test_each_distinct_transcript_and_call_is_made_once():
 
 def test_sample_mode_follows_the_heads_chances():
     jobs = [Job(QUESTIONS[0], 0, r) for r in range(600)]
-    rollouts = run_rollouts(
-        jobs, linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), LoopSettings(max_turns=1), check=is_right
-    )
+    rollouts = run(jobs, EVEN, settings=LoopSettings(max_turns=1))
     table = turns_table(rollouts, FakePool())
     assert abs((table.role == "verifier").mean() - 1 / 3) < 0.06 and abs((table.agent == "a0").mean() - 1 / 2) < 0.06
     assert set(table.p_agent) == {0.5} and np.allclose(table.p_role, 1 / 3)
@@ -254,14 +242,7 @@ def test_budget_stop_passes_through():
             raise BudgetExceeded("2 calls are the cap")
 
     with pytest.raises(BudgetExceeded, match="the cap"):
-        run_rollouts(
-            [Job(QUESTIONS[0])],
-            Scripted(["worker"]),
-            FakeEncoder(),
-            Capped(),
-            LoopSettings(1, "argmax"),
-            check=is_right,
-        )
+        run([Job(QUESTIONS[0])], Scripted(["worker"]), Capped(), LoopSettings(1, "argmax"))
 
 
 def test_works_inside_a_running_event_loop():
@@ -272,9 +253,7 @@ def test_works_inside_a_running_event_loop():
 
 
 def test_tables_are_tidy():
-    rollouts = run_rollouts(
-        [Job(q) for q in QUESTIONS], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right
-    )
+    rollouts = run([Job(q) for q in QUESTIONS], EVEN)
     table, turns = rollouts_table(rollouts), turns_table(rollouts, FakePool())
     assert len(table) == len(QUESTIONS) and len(turns) == table.turns.sum()
     asked = turns[turns.tokens_in > 0]
@@ -290,7 +269,7 @@ def test_tables_of_nothing_and_of_unknown_amounts():
         assert list(empty.columns) == list(table.columns) and len(empty) == 0
         for name in ("tokens_in", "tokens_out", "cost"):
             assert table[name].dtype == float and table[name].isna().all()
-    assert run_rollouts([], Scripted([]), FakeEncoder(), pool, check=is_right) == []
+    assert run([], Scripted([]), pool) == []
 
 
 def test_a_draw_depends_on_its_key_alone():
@@ -325,22 +304,18 @@ def test_bad_settings_are_named():
         with pytest.raises(ValueError, match=named):
             LoopSettings(**bad)
     with pytest.raises(ValueError, match=r"among 3 agents but the pool has 2"):
-        run_rollouts([Job(QUESTIONS[0])], linear(np.zeros((6, 4))), FakeEncoder(), FakePool(), check=is_right)
+        run([Job(QUESTIONS[0])], linear(np.zeros((6, 4))))
     for candidate in (-1, 1):
         with pytest.raises(ValueError, match="population of 1"):
-            run_rollouts(
-                [Job(QUESTIONS[0], candidate)], linear(np.zeros((5, 4))), FakeEncoder(), FakePool(), check=is_right
-            )
+            run([Job(QUESTIONS[0], candidate)], EVEN)
     pool, open_ended = FakePool(), Question("talk-0", "mtbench", "test", "What is 1 + 1?", "1 + 1", 0, "judge", "")
     with pytest.raises(ValueError, match="talk-0 has no automatic checker"):
-        run_rollouts(
-            [Job(open_ended)], Scripted(["worker"]), FakeEncoder(), pool, LoopSettings(1, "argmax"), check=is_right
-        )
+        run([Job(open_ended)], Scripted(["worker"]), pool, LoopSettings(1, "argmax"))
     assert not pool.calls, "refused before any call is paid for"
     with pytest.raises(TypeError, match="text is None"):
         Message(None, 1, 1, None, "stop")
     with pytest.raises(ValueError, match="d = 3"):
-        run_rollouts([Job(QUESTIONS[0])], linear(np.zeros((5, 3))), FakeEncoder(), FakePool(), check=is_right)
+        run([Job(QUESTIONS[0])], linear(np.zeros((5, 3))))
     with pytest.raises(ValueError, match="not finite"):
         linear(np.full((5, 4), np.nan))
 

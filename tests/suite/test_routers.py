@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from suite.baselines import masrouter, routerdc, smoothie
-from suite.baselines.masrouter import MODES, TEAMS, Controller, ControllerSettings, MasRouter, play_teams
+from suite.baselines.masrouter import TEAMS, Controller, ControllerSettings, MasRouter, play_teams
 from suite.baselines.routerdc import RouterDC, RouterSettings
 from suite.baselines.smoothie import Smoothie
 from suite.stats.rollouts import rollouts_table, turns_table
@@ -55,18 +55,13 @@ def test_routerdc_needs_the_agents_loss_and_not_the_other():
     assert (routerdc.fit(states, noise, seed=0, settings=QUICK).choose(test_states) == kind).mean() < 0.6
 
 
-def batch(seed, m=12, d=7, agents=6, p=4):
-    draw = np.random.default_rng(seed)
-    settings = RouterSettings(size=p, top=3, bottom=3, far=2)
-    x, scores = draw.normal(size=(m, d)), draw.integers(0, 6, size=(m, agents)) / 5
-    top, bottom = routerdc.contrasts(scores, settings, draw)
-    near, far = routerdc.neighbours(draw.integers(3, size=m), 2, draw)
-    assert (near >= 0).any() and routerdc.pairs(scores, top, bottom).any()
-    return draw.normal(size=(p, d)), draw.normal(size=(agents, p)), (x, scores, top, bottom, near, far)
-
-
 def test_routerdc_loss_is_the_sum_of_softmaxes():
-    projection, agents, (x, scores, top, bottom, near, far) = batch(6)
+    draw = np.random.default_rng(6)
+    x, scores = draw.normal(size=(12, 7)), draw.integers(0, 6, size=(12, 6)) / 5
+    top, bottom = routerdc.contrasts(scores, RouterSettings(), draw)
+    near, far = routerdc.neighbours(draw.integers(3, size=12), 2, draw)
+    assert (near >= 0).any() and routerdc.pairs(scores, top, bottom).any()
+    projection, agents = draw.normal(size=(4, 7)), draw.normal(size=(6, 4))
     u, k = x @ projection.T, agents
     u, k = u / np.linalg.norm(u, axis=1)[:, None], k / np.linalg.norm(k, axis=1)[:, None]
     first = second = 0.0
@@ -107,7 +102,7 @@ def test_routerdc_neighbours_are_of_the_right_cluster():
     assert (routerdc.neighbours(cluster, 4, np.random.default_rng(0))[0][:3] == -1).all()  # only 3 of other clusters
 
 
-def test_routerdc_is_small_and_a_function_of_the_seed():
+def test_routerdc_is_a_function_of_the_seed():
     states, scores, _, _ = planted(0, n=60)
     few = replace(QUICK, steps=50)
     first, again, other = (routerdc.fit(states, scores, seed=seed, settings=few) for seed in (4, 4, 5))
@@ -115,11 +110,6 @@ def test_routerdc_is_small_and_a_function_of_the_seed():
     assert len(first.losses) == 50 and len(first.held_out) == 1
     assert not np.array_equal(first.projection, other.projection)
     assert first.parameters == 16 * 25 + 5 * 16
-    for d in (576, 1024):  # both encoders, seven agents
-        router = routerdc.Router(
-            np.zeros((16, d)), np.zeros((7, 16)), np.zeros(d), np.ones(d), np.zeros(0), np.zeros(0)
-        )
-        assert router.parameters < 20_000
 
 
 def test_routerdc_can_prefer_one_agent_everywhere():
@@ -144,7 +134,6 @@ def test_routerdc_leaves_its_input_alone_and_takes_constant_dimensions():
     kept = states.copy(), scores.copy()
     router = routerdc.fit(states, scores, seed=0, settings=replace(QUICK, steps=5))
     assert np.array_equal(states, kept[0]) and np.array_equal(scores, kept[1])
-    assert np.isfinite(router.similarities(states)).all()
     assert np.abs(router.similarities(states)).max() <= 1 + 1e-12
 
 
@@ -532,11 +521,6 @@ def test_masrouter_charges_tokens_where_dollars_are_unknown(known, message):
     else:
         with pytest.raises(ValueError, match=message):
             router.fit(Unpriced(), TRAIN, seed=0)
-
-
-def test_modes_are_the_teams():
-    assert {team.mode for team in TEAMS} == set(MODES)
-    assert max(len(team.roles) for team in TEAMS) == masrouter.SLOTS
 
 
 def test_masrouter_reads_whitened_principal_components():

@@ -1,4 +1,4 @@
-"""What the baselines of A.7.1 have in common: their interface, fixed schedules, and how single calls become a `Rollout`.
+"""What the baselines of A.7.1 share: their interface, fixed schedules, and how single calls become a `Rollout`.
 
 Every baseline asks the same pool with the same prompts (`roles.build_prompt`), its answers meet the same checkers, and
 all its calls stand in the rollout's turns, in order, with their tokens and dollars: also those whose text is dropped.

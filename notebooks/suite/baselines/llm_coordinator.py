@@ -1,8 +1,8 @@
 """A language model that is prompted to be the coordinator (A.7.3, Table 8): each turn it names agent and role.
 
-The rest is the role loop as it is. The model sees the agents, the question and the notes, after three examples, and must
-reply with `AGENT n ROLE` and nothing else; any other or cut reply names nobody: the rollout ends there, and the latest
-answer counts. Its calls stand among the turns as a Thinker's who names the next role; `callers(pool)` names the model.
+The rest is the role loop as it is. The model sees agents, question and notes, after three examples, and must reply with
+`AGENT n ROLE` and nothing else; any other or cut reply names nobody: the rollout ends there, and the latest answer
+counts. Its calls stand among the turns as a Thinker's who names the next role; `callers(pool)` names the model.
 
 Who coordinates: one of the pool's own agents. Simulated agents answer role prompts alone, so over a simulated pool the
 packaged small model coordinates; it mostly fails to reply in that form, which says nothing of the paper's.

@@ -5,7 +5,7 @@
 
 Modes: `single` (one Worker), `chain` (a Thinker before, a Verifier after, or both; a Worker who is not accepted tries
 once more), `vote` (three Workers who do not see each other). Choices are softmaxes of linear functions of the first q
-principal components of the frozen state; agents also have a logit by place. REINFORCE with the batch's mean as baseline.
+principal components of the frozen state; agents also have a logit by place. Learning is REINFORCE.
 
 Departures: the authors embed questions, modes, 26 roles and LLMs, take six modes and up to six agents, and charge
 dollars; here roles are the paper's three, and the cost is relative. Epochs, batch and Adam are those of their code."""

@@ -1,11 +1,11 @@
 """Single agents, and agents picked at random: baselines that are fixed schedules of the role loop (A.7.1).
 
 Each turn's agent and role: `single` one Worker call; `single-5x` with five times the output cap, where the pool has
-one; `self-reflection` one agent as Worker, Verifier, Worker, Verifier, Worker; `random-agent` an agent at random, always
+one; `self-reflection` one agent as Worker, Verifier, Worker, Verifier, Worker; `random-agent` an agent at random as
 Worker; `random-agent-role` both at random.
 
-Readings of what the paper leaves open: a reflection is a Verifier's call of the same agent on its own latest answer, and
-an ACCEPT ends the rollout, as in the loop (the paper's runs seem to go on, so costs here are lower). "Random agent"
+Readings of what the paper leaves open: a reflection is a Verifier's call of the same agent on its own latest answer,
+and an ACCEPT ends the rollout, as in the loop (the paper's runs seem to go on, so costs here are lower). "Random agent"
 varies the agent alone: every turn sees the turns before, and the last complete answer counts.
 """
 
