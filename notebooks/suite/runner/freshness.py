@@ -97,7 +97,7 @@ class Inputs:
 def imports(source: str, folder: Path | None = None) -> set[Path]:
     """The files of trinity_core and suite that Python source imports, anywhere in it; a cell's magic lines left out.
 
-    Scripts in its own `folder` that it names, such as "child.py", are started and count too.
+    Files in its own `folder` that it names, such as "child.py" or "units.yaml", are started or read and count too.
     """
     lines = ("" if line.startswith(("%", "!")) else line for line in source.splitlines())
     try:
@@ -108,7 +108,7 @@ def imports(source: str, folder: Path | None = None) -> set[Path]:
     froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     names += [f"{node.module}.{alias.name}" for node in froms for alias in node.names]
     words = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    files = [folder / word for word in words if folder and word.endswith(".py")]
+    files = [folder / word for word in words if folder and word.endswith((".py", ".yaml", ".json", ".j2", ".mplstyle"))]
     for package, _, rest in (name.partition(".") for name in names):
         parts = [package, *rest.split(".")]
         root = {"trinity_core": ROOT, "suite": NOTEBOOKS}.get(package)
