@@ -1,6 +1,6 @@
 """Two-turn prompts that stand in for MT-Bench (held out), from the authored bank `data/questions/mtbench_bank.yaml`.
 
-The bank gives each prompt's two turns and notes on what a good reply holds: the question's reference, for a judge alone.
+The bank gives each prompt's two turns and notes on a good reply: the question's reference, for a judge alone.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ WORDINGS = yaml.safe_load(Path(__file__).with_name("wordings.yaml").read_text(en
 
 
 def worded(draw: Callable[[random.Random], Drawn]) -> Template:
-    """Makes a template of a function that draws the numbers for the wordings under its name; these take turns. An answer
+    """Makes a template of a function that draws numbers for the wordings under its name; these take turns. An answer
     that is a tuple has an entry for each."""
     wordings = WORDINGS[draw.__name__]
 

@@ -63,7 +63,7 @@ def published(name: str, folder: Path = PAPER) -> pd.DataFrame:
 
 
 def by_family(name: str, key: str) -> pd.DataFrame:
-    """The published table `name`, a row a `key`, a column for each of our four families, as its benchmark is printed."""
+    """The published table `name`, a row a `key`, a column for each of our families, as its benchmark is printed."""
     return published(name).set_index(key)[list(BENCHMARKS.values())].set_axis(list(BENCHMARKS), axis=1)
 
 

@@ -146,7 +146,7 @@ def test_notebook_runs_again_with_the_same_outputs(path):
     if path in ON_RECORDED:
         if not os.environ.get(DATA_VARIABLE):
             pytest.skip(NO_DATA)  # how it ends without is the next test
-        encode = [sys.executable, "-m", "suite.commands", "recordings", "encode"]  # a cell would run out of time over it
+        encode = [sys.executable, "-m", "suite.commands", "recordings", "encode"]  # too long for a cell
         subprocess.run(encode, check=True)
     status, printed = nbval(path)
     assert status == 0, printed

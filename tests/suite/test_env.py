@@ -131,7 +131,8 @@ def test_help_and_wrong_arguments_come_before_any_set_up(project, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "run_all.sh").symlink_to("../project/run_all.sh")  # a link from elsewhere
     printed = run_all(tmp_path / "a", "--help")
-    assert all(f"--{name}" in printed for name in "profile only force jobs list setup lab test out param update".split())
+    options = "profile only force jobs list setup lab test out param update".split()
+    assert all(f"--{name}" in printed for name in options)
     assert "--nope" in run_all(project, "--nope", status=2)
     assert not (project / ".venv").exists() and not list(project.rglob("__pycache__"))
 
@@ -158,7 +159,7 @@ def test_a_set_up_that_was_cut_short_is_resumed(project):
     (packages / "whole-1.0.dist-info" / "RECORD").touch()
     with open(project / "requirements.txt", "a") as file:
         file.write("cut==1.0\n")
-    said = "installing what requirements.txt names failed; the reason stands above. Where it is the network, start again"
+    said = "installing what requirements.txt names failed; the reason stands above. Where it is the network, start"
     assert said in run_all(project, "--setup", status=1)
     assert not (packages / "cut-1.0.dist-info").exists() and (packages / "whole-1.0.dist-info").exists()
     text = (project / "requirements.txt").read_text()

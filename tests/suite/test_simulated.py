@@ -419,7 +419,10 @@ def test_tokens_and_costs(pool):
     ("change", "match"),
     [
         (lambda c: c["assumptions"].pop("keep"), "assumptions lacks the key 'keep'"),
-        (lambda c: c["assumptions"].update(luck={"value": 1, "reason": "x"}), "assumptions: unknown key 'luck'; known: difficulty_sd"),
+        (
+            lambda c: c["assumptions"].update(luck={"value": 1, "reason": "x"}),
+            "assumptions: unknown key 'luck'; known: difficulty_sd",
+        ),
         (lambda c: c["assumptions"]["keep"].update(value=1.5), "assumptions.keep is .*1.5.*: it should be less"),
         (lambda c: c["assumptions"]["keep"].update(value=-0.1), "assumptions.keep is .*-0.1.*: it should be greater"),
         (lambda c: c["assumptions"]["keep"].update(reason=" "), "assumptions.keep: reason is ' '"),

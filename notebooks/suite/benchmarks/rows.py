@@ -1,6 +1,6 @@
 """One row of a published benchmark as a question: the fields of each schema, and every way in which a row can be bad.
 
-A converter takes a row and gives a `Draft`; `DataError` says what is wrong with it. Published questions get no phrasing.
+A converter takes a row and gives a `Draft`; `DataError` says what is wrong. Published questions get no phrasing.
 """
 
 from __future__ import annotations

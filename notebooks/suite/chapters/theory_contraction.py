@@ -7,7 +7,7 @@ sigma* = |Hx| alpha / beta, and it removes the share
     kappa |Hx|^2 / <x, H x>,   which is kappa = kappa-bar / n on H = I, of f and of |x|^2 alike,
 
 and between kappa times the smallest and kappa times the largest eigenvalue otherwise. alpha and beta are those of a
-linear fitness: on a quadratic, candidates also differ by sigma^2 |z_j|^2 / 2, which is small only where (alpha mu_eff)^2
+linear fitness: on a quadratic, candidates also differ by sigma^2 |z_j|^2 / 2, small only where (alpha mu_eff)^2
 is small against 2 n. So the best step is also searched for.
 """
 
@@ -42,7 +42,7 @@ class Quadratic:
 
     @classmethod
     def coupled(cls, n: int, eps: float) -> Quadratic:
-        """Unit diagonal, entry `eps` between weight i and i + n/2: eigenvalues 1 - eps and 1 + eps, whatever the scaling;
+        """Unit diagonal, entry `eps` between weight i and i + n/2: eigenvalues 1 - eps, 1 + eps, whatever the scaling;
         eps is what (B1), (B2) and (B3) of Definition 1 give for either half as a block."""
         return cls((1 - eps, 1 + eps), (n // 2, n // 2))
 

@@ -4,7 +4,7 @@ J(theta) = 1/2 + <theta, g>, cut to [0, 1]; one atomic evaluation is right with 
 the share of its m evaluations that were right (`noise=False`: J itself). |g| is set through `signal`: how far J
 differs between candidates at the start, as a standard deviation.
 
-Two gains of a vector theta. The alignment n cos^2(theta, g) is 1 for a blind direction and n for g itself; by it T steps
+Two gains of a vector theta. The alignment n cos^2(theta, g) is 1 for a blind direction and n for g; by it T steps
 of an evolution strategy are worth T kappa-bar and the best of N random vectors 2 ln N, exactly the bound's
 (kappa-bar/2) T / ln N, so it is read as the proposition's. J(theta) - 1/2 itself grows with the length of theta.
 `step_gains` is the model of the proposition (a fixed step size, no covariance), `pycma_gains` the real thing.

@@ -8,7 +8,7 @@
 | code | the last fenced Python block | the question's tests, in `sandbox` |
 
 A check never raises on an answer and takes at most `timeout` seconds (a worker's start apart); `Check.reason` says why
-nothing could be compared. A reference that cannot be right or wrong raises (`DataError`), and so does a machine on which
+nothing could be compared. A reference that cannot be right or wrong raises (`DataError`); so does a machine on which
 the checker itself cannot run (`symbolic.CheckerBroken`, also where a sandbox refuses).
 """
 

@@ -168,7 +168,7 @@ def read_targets(file: SimulatedFile) -> dict[tuple[str, str], Target]:
                 raise PoolError(f"agent {who}: no row of {score.table} named under `rows`, and no `assumed: true`")
             elif score.kin is None or not known:
                 raise PoolError(
-                    f"scores.{family}: agent {who} has no row in {score.table}; name a related column of Table 1 as `kin`"
+                    f"scores.{family}: agent {who} has no row in {score.table}; name a column of Table 1 as `kin`"
                 )
             else:
                 if lacking := [one.name for one in file.agents if KIN_TABLE not in one.rows]:
@@ -232,7 +232,7 @@ def calibrated_logits(
     assumptions: Assumptions,
     targets: Mapping[tuple[str, str], Target],
 ) -> np.ndarray:
-    """Logits (L, n) of every agent's own chance, with theta solved for each (family, split), from `draw_terms`' normals."""
+    """Logits (L, n) of every agent's own chance, theta solved for each (family, split), from `draw_terms`' normals."""
     difficulty, private = assumptions.difficulty_sd * terms[0], assumptions.private_sd * terms[1]
     logits = np.empty(private.shape)
     for family, split in dict.fromkeys((q.family, q.split) for q in questions):

@@ -253,4 +253,5 @@ class LiteLLMPool:
         if unknown := [name for name, price in prices.items() if price is None]:
             return f"{what}: cost unknown, no price for {', '.join(unknown)}"
         costs = [calls * (price[0] * tokens_in + price[1] * tokens_out) for price in prices.values()]
-        return f"{what}: about ${sum(costs) / len(costs):.2f} spread evenly (${min(costs):.2f} to ${max(costs):.2f} by agent)"
+        mean = sum(costs) / len(costs)
+        return f"{what}: about ${mean:.2f} spread evenly (${min(costs):.2f} to ${max(costs):.2f} by agent)"

@@ -182,7 +182,7 @@ def no_verifiers(question: Question) -> str:
     """Why nobody can verify an answer to this question."""
     return (
         f"{question.meta['file']} records scores but no answers, so nobody can verify an answer to {question.id}; "
-        "leave the verifier out (baselines.variants.without), or take files with answers (RouterBench, RouteLLM's GSM8K)"
+        "leave the verifier out (baselines.variants.without), or take files with answers (RouterBench, RouteLLM GSM8K)"
     )
 
 

@@ -60,7 +60,8 @@ class SimulatedPool(ScriptedPool):
 
     `config` is the mapping of a pool file (see data/pools/paper7.yaml), `questions` those that it will be asked (None:
     those of the four in-distribution families); their order does not matter. `chances` is p (L, n) in the order of
-    `questions`, `logits` their logits, `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value or question.
+    `questions`, `logits` their logits, `terms` the normals behind them, `targets` the scores that were met. PoolError
+    names a bad key, value or question.
     """
 
     remedy = "give it in load_pool(..., questions=...)"

@@ -1,6 +1,6 @@
 """How a judge rates the replies to a two-turn prompt (the held-out family `mtbench`) from 1 to 10.
 
-`judge_messages` asks, `parse_rating` reads, `rate` does both with an agent of a pool. The question's reference, notes on
+`judge_messages` asks, `parse_rating` reads, `rate` does both by an agent of a pool. The question's reference, notes on
 what a good reply holds, goes to the judge alone.
 """
 

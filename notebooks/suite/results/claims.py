@@ -49,7 +49,7 @@ class Claim:
             raise ValueError(f"claim {self.id}: 'reproduced' on simulated evidence; the best there is 'consistent'")
         if (ours is None) != (verdict is Verdict.NOT_TESTABLE):
             raise ValueError(
-                f"claim {self.id}: ours is {ours} and the verdict {verdict.value!r}; 'not testable here' is the verdict "
+                f"claim {self.id}: ours is {ours} and the verdict {verdict.value!r}; 'not testable here' is the one "
                 "of a claim without our number, and of no other"
             )
 

@@ -10,7 +10,7 @@ from suite.results.texts import aligned, column_texts, markdown
 
 
 class Table:
-    """`frame` is the frame itself, in full precision; `decimals` fixes the decimals of all columns or of some (dict)."""
+    """`frame` is the frame itself, in full precision; `decimals` fixes those of all columns or of some (dict)."""
 
     def __init__(self, frame: pd.DataFrame, caption: str, decimals: int | dict[str, int] | None = None) -> None:
         self.frame, self.caption = frame, caption

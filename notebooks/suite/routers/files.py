@@ -139,7 +139,7 @@ def as_text(report: Mapping[str, Any]) -> str:
         read = f"{reader['name']}, layer {reader['layer']}, {reader['position']} token, {reader['dtype']}"
     single, gain = report["best single LLM of the training files"], _interval(report["gain over it"])
     notes = (
-        "Accuracy in percent; evidence: recorded. The last three columns are chosen on the test questions, so no router "
+        "Accuracy in percent; evidence: recorded. The last three columns are chosen on test questions, so no router "
         f"can know them beforehand. {_rules(report['rules'])} {_agents(report['shares of the agents'])}"
     )
     return "\n".join(
