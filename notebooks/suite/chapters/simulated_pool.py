@@ -273,7 +273,7 @@ def measured(pool: SimulatedPool, replicates: int, split: str = "test", z: float
 
 
 def model_moments(means: np.ndarray, difficulty_sd: float, private_sd: float) -> tuple[float, float]:
-    """(mean variance of the agents' true chances, mean covariance of two agents) by the model, for agents of mean scores
+    """(mean variance of the agents' true chances, mean covariance of two) by the model, for agents of mean scores
     (L,); Gauss-Hermite quadrature."""
     total = np.hypot(difficulty_sd, private_sd)
     low, high = np.full(len(means), -60.0), np.full(len(means), 60.0)

@@ -50,7 +50,7 @@ def cell_text(value: Any) -> str:
 
 
 def column_texts(column: pd.Series, decimals: int | None) -> list[str]:
-    """A column's cells; the numbers of a float column have the same decimals, by default as many as its largest asks."""
+    """A column's cells; the numbers of a float column have the same decimals, by default those its largest asks."""
     if not pd.api.types.is_float_dtype(column):
         return [cell_text(value) for value in column]
     column = column.astype("float64")  # pandas' own missing value has no order

@@ -147,7 +147,7 @@ def encode_ahead(names: list[str]) -> list[str]:
 
 
 def kernel_environment(folder: Path, jobs: int) -> dict[str, str]:
-    """What the kernels see: this suite, this run's folders, their share of the cores, no network where it needs none."""
+    """What the kernels see: this suite, this run's folders, their share of the cores, no network where none is due."""
     environment = {name: value for name, value in os.environ.items() if name not in ("MPLBACKEND", "TRINITY_STAGING")}
     environment |= folders() | {
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(NOTEBOOKS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),

@@ -9,9 +9,9 @@ With the advantage A_a = r_a - sum_b pi_b r_b and g_a = pi_a A_a, the logits' se
     d2J / dz_a dz_b = g_a [a = b] - g_a pi_b - pi_a g_b,    so    H = -mean_q C_q (x) h_q h_q^T,
 
 C_q that (L, L) matrix. -J is not convex, and Definition 1 divides by the diagonal, so here it is taken as |H_ii|; the
-share of negative entries stands beside. The policy's Fisher matrix mean_q (diag(pi) - pi pi^T) (x) h_q h_q^T has none
-trouble. Of Definition 1 only (B3) depends on the scaling S: `Separability` has it for S = I and for S = D^-1, the one
-that a diagonal strategy would learn.
+share of negative entries stands beside. The policy's Fisher matrix mean_q (diag(pi) - pi pi^T) (x) h_q h_q^T has no
+such trouble. Of Definition 1 only (B3) depends on the scaling S: `Separability` has it for S = I and for S = D^-1, the
+one that a diagonal strategy would learn.
 """
 
 from __future__ import annotations
