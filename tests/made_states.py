@@ -1,13 +1,16 @@
-"""An encoder without a model: hidden states made from a text's content, for tests of what comes after them."""
+"""Hidden states made from a text's content, without a model; and the loop's rollouts beside a compiled world's plays."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from suite.pools import load_pool
+from suite.stats.rollouts import plays_table, rollouts_table
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.encoder import as_messages, content_key
-from trinity_core.rollout import LoopSettings
+from trinity_core.rollout import Job, LoopSettings
+from trinity_core.types import ROLES
 
 
 class MadeEncoder:
@@ -50,3 +53,20 @@ def made_world(questions, d: int = 24, known=None, transcript: str = "released")
     """The seven simulated agents on `questions`, read by a `MadeEncoder`; the pool knows `known` (None: the same)."""
     pool, settings = load_pool("paper7", questions=known or questions), LoopSettings(transcript=transcript)
     return SimulatedWorld(questions, pool, MadeEncoder(d, known or questions), settings)
+
+
+def jobs_of(questions, asked, replicates) -> list[Job]:
+    """The loop's jobs for a world's `play` on `asked` and `replicates`, both (lambda, m)."""
+    cells = ((c, q, r) for c, row in enumerate(zip(asked, replicates, strict=True)) for q, r in zip(*row, strict=True))
+    return [Job(questions[q], candidate, int(replicate)) for candidate, q, replicate in cells]
+
+
+def assert_same(plays, rollouts, questions) -> None:
+    """The plays are the very rollouts: tables alike, and turn by turn the same agents and roles, named or drawn."""
+    theirs = rollouts_table(rollouts).assign(answer=None)
+    pd.testing.assert_frame_equal(plays_table(plays, questions), theirs, check_dtype=False, rtol=1e-12)
+    for number, rollout in enumerate(rollouts):
+        at, count = divmod(number, plays.questions.shape[1]), len(rollout.turns)
+        told = [(turn.agent, ROLES.index(turn.role), turn.overridden) for turn in rollout.turns]
+        assert list(zip(plays.agents[at], plays.roles[at], plays.named[at], strict=True))[:count] == told
+        assert (plays.agents[at][count:] == -1).all()

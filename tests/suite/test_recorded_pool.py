@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_states import MadeEncoder, RoundedEncoder
+from made_states import MadeEncoder, RoundedEncoder, assert_same, jobs_of
 from recorded_files import AGENTS, NO_DATA, questions, write_routellm, write_routerbench, write_routerdc
 
 from suite.baselines.variants import without
@@ -22,12 +22,10 @@ from trinity_core.coordinator import HeadPolicy
 from trinity_core.heads import make_head
 from trinity_core.pool import PoolError, ask_sync
 from trinity_core.roles import Transcript, build_prompt
-from trinity_core.rollout import Job, LoopSettings
+from trinity_core.rollout import LoopSettings
 from trinity_core.training.learners import SepCmaEs
 from trinity_core.training.task import Task
 from trinity_core.training.train import train
-from trinity_core.types import ROLES
-from trinity_core.world import STOPS
 
 RESPONSES = [["B\n", "B", "A"], ["I do", "C", "C)"], ["D", "A", "B"], ["A", "A", "A"], ["", "D", "Unclear"]]
 RIGHT = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1], [1, 1, 1], [0, 0, 0]], float)
@@ -238,26 +236,8 @@ def rollouts_and_plays(pool, settings, transform=None, mode=None, size=6, each=1
     replicates = np.arange(size * each).reshape(size, each)
     world = RecordedWorld(pool.questions, pool, MadeEncoder(), settings)
     plays = world.play(head, thetas, questions_asked, replicates)
-    jobs = [
-        Job(pool.questions[q], candidate, int(r))
-        for candidate in range(size)
-        for q, r in zip(questions_asked[candidate], replicates[candidate], strict=True)
-    ]
+    jobs = jobs_of(pool.questions, questions_asked, replicates)
     return world, plays, run_recorded(jobs, HeadPolicy(head, thetas), RoundedEncoder(), pool, settings)
-
-
-def assert_same(plays, rollouts):
-    for number, rollout in enumerate(rollouts):
-        at, count = divmod(number, plays.questions.shape[1]), len(rollout.turns)
-        assert plays.agents[at][:count].tolist() == [turn.agent for turn in rollout.turns]
-        assert plays.roles[at][:count].tolist() == [ROLES.index(turn.role) for turn in rollout.turns]
-        assert (plays.agents[at][count:] == -1).all()
-        assert STOPS[plays.stop[at]] == rollout.stop
-        assert plays.reward[at] == rollout.reward
-        for name in ("tokens_in", "cost"):
-            said = [getattr(turn.message, name) for turn in rollout.turns]
-            total = sum(np.nan if value is None else value for value in said)
-            assert getattr(plays, name)[at] == pytest.approx(total, nan_ok=True)
 
 
 @pytest.mark.parametrize("mode", ["sample", "argmax"])
@@ -268,20 +248,22 @@ def test_rollouts_are_those_of_the_role_loop(bench, says, rule, mode):
     settings = LoopSettings(seed=3, transcript=rule, mode=mode, max_turns=5)
     _, plays, rollouts = rollouts_and_plays(pool, settings)
     assert len({rollout.stop for rollout in rollouts}) == 3  # every way to end was met
-    assert_same(plays, rollouts)
+    assert_same(plays, rollouts, pool.questions)
 
 
 @pytest.mark.parametrize("rule", ["paper", "released"])
 def test_so_they_are_where_shares_are_drawn_and_costs_unknown(numbers, tmp_path, rule):
     settings = LoopSettings(transcript=rule)
-    _, plays, rollouts = rollouts_and_plays(RecordedPool([read_table(numbers)]), settings)
-    assert_same(plays, rollouts)
+    pool = RecordedPool([read_table(numbers)])
+    _, plays, rollouts = rollouts_and_plays(pool, settings)
+    assert_same(plays, rollouts, pool.questions)
     asks = np.array([any(turn.prompt and turn.role != "thinker" for turn in r.turns) for r in rollouts])
     assert np.array_equal(np.isnan(plays.cost).ravel(), asks) and asks.any()
     shares = np.random.default_rng(0).integers(0, 5, (5, 3)) / 4
     path = write_routerbench(tmp_path / "shares.csv", np.maximum(shares, RIGHT), responses=RESPONSES)
-    _, plays, rollouts = rollouts_and_plays(RecordedPool([read_table(path)]), settings)
-    assert_same(plays, rollouts)
+    pool = RecordedPool([read_table(path)])
+    _, plays, rollouts = rollouts_and_plays(pool, settings)
+    assert_same(plays, rollouts, pool.questions)
 
 
 @pytest.mark.parametrize("says", ["text", "answer"])
@@ -387,5 +369,5 @@ def test_real_files_play_alike(name):
     asked_for = np.tile(np.arange(len(pool_questions)), (3, 1))
     numbers = np.arange(asked_for.size).reshape(asked_for.shape)
     plays = RecordedWorld(pool_questions, pool, MadeEncoder(), settings).play(head, thetas, asked_for, numbers)
-    jobs = [Job(pool_questions[q], c, int(numbers[c, q])) for c in range(3) for q in asked_for[c]]
-    assert_same(plays, run_recorded(jobs, HeadPolicy(head, thetas), RoundedEncoder(), pool, settings))
+    jobs = jobs_of(pool_questions, asked_for, numbers)
+    assert_same(plays, run_recorded(jobs, HeadPolicy(head, thetas), RoundedEncoder(), pool, settings), pool_questions)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-import pandas as pd
 import pytest
-from made_states import MadeEncoder, RoundedEncoder
+from made_states import MadeEncoder, RoundedEncoder, assert_same, jobs_of
 
 from suite.checkers import check_answer, is_right
 from suite.pools import load_pool
 from suite.questions import load_questions
-from suite.stats.rollouts import cube, plays_table, rollouts_table
+from suite.stats.rollouts import cube, plays_table
 from suite.worlds.live import LiveWorld
 from suite.worlds.recorded import RecordedWorld
 from suite.worlds.routing import RoutingWorld
@@ -21,9 +20,8 @@ from suite.worlds.tree import SAYINGS, SimulatedTree
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import key_text, uniform_rows, uniforms
 from trinity_core.heads import HEADS, make_head
-from trinity_core.rollout import Job, LoopSettings, run_rollouts
-from trinity_core.types import ROLES
-from trinity_core.world import STOPS, World
+from trinity_core.rollout import LoopSettings, run_rollouts
+from trinity_core.world import World
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +53,10 @@ def test_rollouts_are_those_of_the_role_loop(questions, pool, rule, mode, head_n
     head = make_head(head_name, 7, 24)
     thetas, asked, replicates = population(head, 20, len(questions))
     plays = SimulatedWorld(questions, pool, MadeEncoder(), settings).play(head, thetas, asked, replicates)
-    jobs = [
-        Job(questions[q], candidate, int(replicate))
-        for candidate in range(len(thetas))
-        for q, replicate in zip(asked[candidate], replicates[candidate], strict=True)
-    ]
+    jobs = jobs_of(questions, asked, replicates)
     rollouts = run_rollouts(jobs, HeadPolicy(head, thetas), RoundedEncoder(), pool, settings, check=is_right)
     assert len({rollout.stop for rollout in rollouts}) == 3  # every way to end was met
-    ours, theirs = plays_table(plays, questions), rollouts_table(rollouts)
-    pd.testing.assert_frame_equal(ours, theirs.assign(answer=None), check_dtype=False, rtol=1e-12)
-    for number, rollout in enumerate(rollouts):
-        at = divmod(number, asked.shape[1])
-        count = len(rollout.turns)
-        assert plays.agents[at][:count].tolist() == [turn.agent for turn in rollout.turns]
-        assert plays.roles[at][:count].tolist() == [ROLES.index(turn.role) for turn in rollout.turns]
-        assert plays.named[at][:count].tolist() == [turn.overridden for turn in rollout.turns]
-        assert (plays.agents[at][count:] == -1).all()
-        assert STOPS[plays.stop[at]] == rollout.stop
-        assert plays.reward[at] == rollout.reward
-        assert plays.tokens_in[at] == sum(turn.message.tokens_in for turn in rollout.turns)
-        assert plays.tokens_out[at] == sum(turn.message.tokens_out for turn in rollout.turns)
-        assert plays.cost[at] == pytest.approx(sum(turn.message.cost for turn in rollout.turns), rel=1e-12)
+    assert_same(plays, rollouts, questions)
 
 
 def test_a_cube_has_each_rollout_at_its_place(questions, pool):

@@ -232,10 +232,10 @@ class RouterDC(Untrained):
 
     def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
         """Asks for the score table and trains. A question that an agent never answered is left out."""
-        if not questions_train:
-            raise ValueError("RouterDC was given no training questions; it learns from labelled ones alone")
         scores, self.training = score_table(pool, questions_train, self.answers, seed)
         kept = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if not len(kept):
+            raise ValueError("RouterDC needs at least one training question that every agent answered")
         states = question_states(self.encoder, [questions_train[row] for row in kept])
         self.router = fit(states, scores[kept], seed=seed, settings=self.settings)
 
