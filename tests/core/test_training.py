@@ -26,7 +26,7 @@ from suite.worlds.live import LiveWorld
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.coordinator import Coordinator
 from trinity_core.heads import HEADS, make_head
-from trinity_core.paths import ROOT
+from trinity_core.paths import ROOT, cache_dir
 from trinity_core.rollout import LoopSettings
 from trinity_core.training import METHODS, Task, train
 from trinity_core.training.learners import Adam, RandomSearch, Reinforce, SepCmaEs
@@ -56,8 +56,11 @@ def pool(questions):
 
 @pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory):
+    models, own = cache_dir() / "models", tmp_path_factory.mktemp("cache")
+    models.mkdir(parents=True, exist_ok=True)
+    (own / "models").symlink_to(models)  # the weights are dequantised once for all tests
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("TRINITY_CACHE", str(own))
         yield
 
 

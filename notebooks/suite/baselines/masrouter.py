@@ -132,8 +132,8 @@ def train(
     """The best of the epochs' checkpoints on validation (of equals the last), and every epoch's validation utility.
 
     `states` (n, d) of the training questions. `validate(controller, unit)` is the mean utility of its likeliest teams,
-    with costs in units of `unit`. Plays whose reward or cost is NaN are left out. ValueError where the first
-    batch all failed or cost nothing, all validation plays failed, or a reward is out of [0, 1].
+    with costs in units of `unit`. Plays whose reward or cost is NaN are left out. ValueError where the first batch all
+    failed or cost nothing, or all validation plays failed.
     """
     controller = Controller(n_agents, *principal_axes(states, settings.components))
     adam = torch.optim.Adam([controller.choices, controller.places], settings.learning_rate)
