@@ -238,6 +238,7 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         (gzip.compress(b"{}\n"), "holds 1 problems or lacks fields; 164 with task_id"),
         (gzip.compress(b"not json\n"), "cannot read HumanEval.jsonl.gz"),
     ],
+    ids=["no-gzip", "one-problem", "no-json"],
 )
 def test_a_spoilt_package_is_named(
     content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
