@@ -82,7 +82,10 @@ class LiveWorld:
             raise ValueError("SVF offsets are trained on the simulated pool only; leave `svf` out of the task")
         questions = np.asarray(questions)
         replicates = np.broadcast_to(np.asarray(replicates), questions.shape)
-        policy = HeadPolicy(head, thetas) if transform is None else _Transformed(head, thetas, transform)
+        policy = HeadPolicy(head, thetas)
+        if transform is not None:
+            plain = policy.logits
+            policy.logits = lambda candidates, states: plain(candidates, transform(np.asarray(states, np.float64)))
         settings = replace(self.settings, mode=mode or self.settings.mode)
         jobs = self._jobs(questions, replicates)
         return self._plays(
@@ -109,15 +112,3 @@ class LiveWorld:
 
 def _rewards(rollouts: Sequence[Rollout]) -> np.ndarray:
     return np.array([np.nan if rollout.reward is None else rollout.reward for rollout in rollouts])
-
-
-class _Transformed(HeadPolicy):
-    """A population of any head that reads transformed states."""
-
-    def __init__(self, head: Any, thetas: np.ndarray, transform: Callable[[np.ndarray], np.ndarray]) -> None:
-        super().__init__(head, thetas)
-        self.transform = transform
-
-    def logits(self, candidates: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """candidates (batch,), states (batch, d) -> (batch, L + 3)."""
-        return super().logits(candidates, self.transform(np.asarray(states, np.float64)))

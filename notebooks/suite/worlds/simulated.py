@@ -40,23 +40,21 @@ class SimulatedWorld(CompiledWorld):
 
     def _tables(self) -> None:
         """The pool's chances as arrays, each number computed by the pool itself."""
-        pool, ids, agents = self.pool, [q.id for q in self.questions], range(self.n_agents)
-        self._solve = np.array(  # (L, n, plan none/general/concrete, diagnosed)
-            [
-                [
-                    [[pool.probability(a, i, plan=plan, diagnosed=d) for d in (False, True)] for plan in PLANS]
-                    for i in ids
-                ]
-                for a in agents
-            ]
+        pool, ids, both = self.pool, [q.id for q in self.questions], (False, True)
+
+        def table(chance: Any) -> np.ndarray:
+            """(L, n, ...)."""
+            return np.array([[chance(agent, i) for i in ids] for agent in range(self.n_agents)])
+
+        self._solve = table(  # (L, n, plan none/general/concrete, diagnosed)
+            lambda a, i: [[pool.probability(a, i, plan=plan, diagnosed=d) for d in both] for plan in PLANS]
         )
-        self._skill = np.array([[pool.plan_probability(a, i) for i in ids] for a in agents])
-        self._accept = np.array(  # (L, n, wrong/right)
-            [[[pool.accept_probability(a, i, right) for right in (False, True)] for i in ids] for a in agents]
-        )
+        self._skill = table(pool.plan_probability)
+        self._accept = table(lambda a, i: [pool.accept_probability(a, i, right) for right in both])  # wrong/right
         first = pool.assumptions.first_slip  # share of the first of two wrong answers; one alone has all
         self._spread = np.array([[first if len(pool.known(i).says.wrong) > 1 else inf, inf] for i in ids])
-        self._tokens = np.array([[pool.mean_tokens(a, q.family) for q in self.questions] for a in agents])
+        tokens = [[pool.mean_tokens(a, q.family) for q in self.questions] for a in range(self.n_agents)]
+        self._tokens = np.array(tokens)
         self._price = np.array([agent.price or (np.nan, np.nan) for agent in pool.agents])
         names = [agent.name for agent in pool.agents]
         self._reply_key = [
