@@ -133,8 +133,10 @@ def panels(
             interval(ax, row, at, *look(row), hollow=hollow(row))
         ax.set_title(title)
         ax.grid(axis="y", visible=False)
+        ax.set_xlabel(label if len(label) < 25 else "")  # a long one stands once, below all panels
     name_rows(axes[0, 0], systems)
-    fig.supxlabel(label, fontsize=10)
+    if len(label) >= 25:
+        fig.supxlabel(label, fontsize=10)
     return fig
 
 
