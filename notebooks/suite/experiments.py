@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -163,9 +164,11 @@ def run_all(function: Callable[..., Any], jobs: Sequence[Any], *shared: Any, wor
     count = max(1, min(workers or min(len(os.sched_getaffinity(0)), 8), len(jobs)))
     order = sorted(range(len(jobs)), key=lambda place: -getattr(jobs[place], "budget", 0))
     calls = (delayed(_call)(os.getpid(), function, *shared, jobs[place]) for place in order)
-    found = Parallel(count, return_as="generator", batch_size=1)(calls)
     try:
-        done = dict(zip(order, tqdm(found, "trainings", len(jobs), leave=False), strict=True))
+        with warnings.catch_warnings():  # a process that has grown ends after its job, and another one takes its place
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+            found = Parallel(count, return_as="generator", batch_size=1)(calls)
+            done = dict(zip(order, tqdm(found, "trainings", len(jobs), leave=False), strict=True))
     except TerminatedWorkerError:
         raise TrainingError(
             f"one of {count} processes ended in its training: killed, or out of memory; "

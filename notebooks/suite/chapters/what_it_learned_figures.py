@@ -118,7 +118,7 @@ def draw_planes(planes: Mapping[str, np.ndarray], families: Sequence[str], agent
                 if own.any():
                     ax.scatter(*plane[own].T, s=20, alpha=0.75, linewidths=0, color=colour, label=name,
                                marker=markers.get(name, "o"))  # fmt: skip
-            ax.set(title=title if row is axes[0] else "", xticks=[], yticks=[])
+            ax.set(title=title if row[0] is axes[0, 0] else "", xticks=[], yticks=[])
             ax.spines[:].set(visible=True, color="#CCCCCC")
         row[0].set_ylabel(what)
         row[-1].legend(*row[0].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1, 0.5), markerscale=1.6)
