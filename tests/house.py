@@ -28,7 +28,7 @@ FLOORS = (
     ("trinity_core",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-CORE_LINES, MODULE_LINES, ALL_LINES, TEST_LINES = 3300, 350, 23500, 16500
+CORE_LINES, MODULE_LINES, ALL_LINES, TEST_LINES = 3_300, 350, 25_000, 16_500
 
 
 def modules(root: Path) -> dict[str, Path]:
