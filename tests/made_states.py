@@ -1,4 +1,4 @@
-"""Hidden states made from a text's content, without a model; and the loop's rollouts beside a compiled world's plays."""
+"""Hidden states made from a text's content, without a model; the loop's rollouts beside a compiled world's plays."""
 
 from __future__ import annotations
 
