@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from test_run import WRITE, make_project, write_notebook
+from test_run import WRITE, call, make_project, write_notebook  # noqa: F401 (`call` is a fixture)
 
 from suite.profiles import RecordedError
 from suite.runner import freshness, run
