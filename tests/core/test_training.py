@@ -549,7 +549,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, shared_cache):
     finally:
         parent.kill()
         parent.wait()
-    gone, left = psutil.wait_procs(workers, timeout=20)
+    gone, left = psutil.wait_procs(workers, timeout=120)
     for process in left:
         process.kill()
     assert not left

@@ -25,6 +25,7 @@ import threading
 import time
 import warnings
 from dataclasses import asdict, astuple, dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -212,9 +213,9 @@ def _judge_calls(source: str, tests: list, entry_point: str, limits: Limits, san
             return _not_started(run, stopped)
         loaded, *said = run.said(replies).split("\n")[:-1] or [None]
     passed = sum(reply == right for reply, right in zip(said, expected, strict=False))
-    if stopped == "output-limit":  # what was said last may be its consequence
-        return _result(stopped, passed, f"stopped after {len(said)} of {len(tests)} results", settled=False)
-    if loaded not in (None, '["loaded"]'):
+    if stopped == "output-limit":  # a fault may be its consequence, a value is not
+        said = list(takewhile(lambda reply: reply.startswith('["value"'), said))
+    elif loaded not in (None, '["loaded"]'):
         return _bad_reply(loaded, None, "")
     for number, (reply, test) in enumerate(zip(said, tests, strict=False), 1):
         if reply != expected[number - 1]:
