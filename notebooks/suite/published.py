@@ -32,13 +32,13 @@ _SOURCE = "# source:"
 _REMEDY = "restore the file from the repository"
 
 
-def published(name: str, folder: Path = PAPER) -> pd.DataFrame:
+def published(name: str) -> pd.DataFrame:
     """The published table `name` as a frame, comment lines left out, columns as in the file.
 
     Raises ValueError for an unknown name (with the choices) and for a file that is no table, also where pandas would
     read it without a word: a short row, or a text in a column of numbers.
     """
-    path = _path(name, folder)
+    path = _path(name)
     try:
         frame = pd.read_csv(path, comment="#")
     except ValueError as error:  # pandas' parser errors are ValueErrors
@@ -67,9 +67,15 @@ def by_family(name: str, key: str) -> pd.DataFrame:
     return published(name).set_index(key)[list(BENCHMARKS.values())].set_axis(list(BENCHMARKS), axis=1)
 
 
-def source(name: str, folder: Path = PAPER) -> str:
+def printed_tokens(setting: str) -> pd.DataFrame:
+    """Tables 9-12 of one setting: output tokens a question, a row a method, a column a benchmark."""
+    table = published("tables9_12_output_tokens")
+    return table[table["setting"] == setting].set_index("method")[list(IN_DISTRIBUTION)]
+
+
+def source(name: str) -> str:
     """The source line of the published table `name`: which table or figure, in which unit."""
-    path = _path(name, folder)
+    path = _path(name)
     first = path.read_text(encoding="utf-8").partition("\n")[0]
     if not first.startswith(_SOURCE):
         raise ValueError(f"{path.name}: its first line is {first!r}, it must start with {_SOURCE!r}")
@@ -79,22 +85,22 @@ def source(name: str, folder: Path = PAPER) -> str:
 published.source = source
 
 
-def text_row(key: str, folder: Path = PAPER) -> pd.Series:
+def text_row(key: str) -> pd.Series:
     """A number of the running text (`text_numbers.csv`): printed, decimals, where; ValueError names an unknown key."""
-    rows = published("text_numbers", folder).set_index("key")
+    rows = published("text_numbers").set_index("key")
     if key not in rows.index:
         raise ValueError(f"no number {key!r} in text_numbers.csv; choose one of {', '.join(rows.index)}")
     return rows.loc[key]
 
 
-def text_number(key: str, folder: Path = PAPER) -> float:
+def text_number(key: str) -> float:
     """The number itself of `text_row`."""
-    return text_row(key, folder)["printed"]
+    return text_row(key)["printed"]
 
 
-def decimals(name: str, column: str, folder: Path = PAPER) -> int:
+def decimals(name: str, column: str) -> int:
     """How many decimals the column of a published table carries, padding zeros left out."""
-    cells = published(name, folder)[column].dropna()
+    cells = published(name)[column].dropna()
     return max(len(f"{cell:.6f}".rstrip("0").partition(".")[2]) for cell in cells)
 
 
@@ -103,9 +109,9 @@ def half_unit(places: int) -> float:
     return 0.5 * 10.0**-places
 
 
-def _path(name: str, folder: Path) -> Path:
-    path = Path(folder) / f"{name}.csv"
+def _path(name: str) -> Path:
+    path = PAPER / f"{name}.csv"
     if not path.is_file():
-        choices = ", ".join(sorted(found.stem for found in Path(folder).glob("*.csv"))) or "none in that folder"
+        choices = ", ".join(sorted(found.stem for found in PAPER.glob("*.csv"))) or "none in that folder"
         raise ValueError(f"no published table {name!r}; choose one of {choices}")
     return path

@@ -25,7 +25,7 @@ from suite.baselines.base import ask_once, play, schedule
 from suite.baselines.single import REFLECTION
 from suite.chapters.in_distribution import TRINITY, evaluations, mean_amounts
 from suite.experiments import REPLICATES
-from suite.published import BENCHMARKS, IN_DISTRIBUTION, published
+from suite.published import BENCHMARKS, IN_DISTRIBUTION, printed_tokens, published
 from suite.stats.intervals import by_family
 from suite.stats.rollouts import cube, rollouts_table
 from suite.stats.scores import score
@@ -155,12 +155,6 @@ def against_printed(use: Mapping[str, pd.DataFrame], families: Sequence[str]) ->
 
 
 # --- what the printed tables say by themselves ---
-def printed_tokens(setting: str) -> pd.DataFrame:
-    """Tables 9-12 of one setting: output tokens a question, a row a method, a column a benchmark."""
-    table = published("tables9_12_output_tokens")
-    return table[table["setting"] == setting].set_index("method")[list(IN_DISTRIBUTION)]
-
-
 def implied_calls(prices: np.ndarray) -> pd.DataFrame:
     """Per benchmark: TRINITY's printed tokens, the mean single answer of the agents that Figure 15 says it picks, how
     many such answers that makes, and the dollars of those output tokens at `prices` (L, 2) in Figure 15's order."""

@@ -7,17 +7,16 @@ single printed claim rests on, and facts about the released code that public rea
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pandas as pd
 
 from suite.chapters.paper_numbers import Check
-from suite.published import IN_DISTRIBUTION, PAPER, published, text_number
+from suite.published import printed_tokens, published, text_number
 from suite.results import Verdict
 from suite.results.texts import number
 
 
-def discrepancies(checks: Iterable[Check], folder: Path = PAPER) -> pd.DataFrame:
+def discrepancies(checks: Iterable[Check]) -> pd.DataFrame:
     """The discrepancy ledger: checks that do not agree, observations, and the released code beside the paper."""
     rows = []
     for check in checks:
@@ -25,24 +24,24 @@ def discrepancies(checks: Iterable[Check], folder: Path = PAPER) -> pd.DataFrame
             paper = "above 0" if check.printed is None else number(check.printed)
             status = "tie" if check.printed is None and check.computed == 0 else "disagrees"
             rows.append((check.item, paper, number(check.computed), status, check.source))
-    rows += [(item, paper, ours, "differs", where) for item, paper, ours, where in observations(folder)]
-    for row in published("released_code", folder).fillna("–").to_dict("records"):
+    rows += [(item, paper, ours, "differs", where) for item, paper, ours, where in observations()]
+    for row in published("released_code").fillna("–").to_dict("records"):
         status = "code only" if row["paper"] == "–" else "differs"
         rows.append((row["item"], row["paper"], row["released code"], status, "released code"))
     head = ["item", "the paper says", "its cells, formulas or code give", "status", "known from"]
     return pd.DataFrame(rows, columns=head)
 
 
-def observations(folder: Path = PAPER) -> list[tuple[str, str, str, str]]:
+def observations() -> list[tuple[str, str, str, str]]:
     """Findings that no single printed claim rests on: (item, the paper's side, ours, where), those that hold."""
-    mmlu = published("table2_ablations", folder).set_index("variant")["mmlu"]
-    votes = published("table7_majority_vote_mmlu", folder).set_index("model")["score"]
-    labels = published("table5_oracle_labels", folder)["livecodebench"].sum()
+    mmlu = published("table2_ablations").set_index("variant")["mmlu"]
+    votes = published("table7_majority_vote_mmlu").set_index("model")["score"]
+    labels = published("table5_oracle_labels")["livecodebench"].sum()
     train, test, cap, vector, hidden = (
-        text_number(key, folder)
+        text_number(key)
         for key in ("livecodebench_train", "livecodebench_test", "output_cap", "vector_length", "hidden_size")
     )
-    left = proposer_tokens(folder).loc["MoA less the seven models"]
+    left = proposer_tokens().loc["MoA less the seven models"]
     over = left.index[left > cap]
     rows = [
         (mmlu["w/o Thinker"] > mmlu["TRINITY"], "Table 2: an ablation above the full method",
@@ -61,19 +60,16 @@ def observations(folder: Path = PAPER) -> list[tuple[str, str, str, str]]:
     return [tuple(row) for holds, *row in rows if holds]
 
 
-def token_ratios(folder: Path = PAPER) -> pd.DataFrame:
+def token_ratios() -> pd.DataFrame:
     """Output tokens a question of every coordination method over TRINITY's, task by task (Tables 9-12)."""
-    methods = _tokens(folder, "coordination")
+    methods = printed_tokens("coordination")
     return methods.drop(index="TRINITY") / methods.loc["TRINITY"]
 
 
-def proposer_tokens(folder: Path = PAPER) -> pd.DataFrame:
-    """Tables 9-12 held against the methods' own description: seven answers (Smoothie), and an aggregator (MoA).
-
-    Rows: the seven single models' tokens summed, Smoothie, MoA, and what MoA's aggregator then wrote, if the seven
-    answers cost what the single models cost, or what Smoothie's cost. A call may write 4,096 tokens at most.
-    """
-    singles, methods = _tokens(folder, "default_4096").sum(), _tokens(folder, "coordination")
+def proposer_tokens() -> pd.DataFrame:
+    """Tables 9-12 held against the methods' own description: seven answers (Smoothie), and an aggregator (MoA). The last
+    rows are what MoA's aggregator wrote, if the seven answers cost what the single models' cost, or Smoothie's."""
+    singles, methods = printed_tokens("default_4096").sum(), printed_tokens("coordination")
     smoothie, moa = methods.loc["Smoothie"], methods.loc["MoA"]
     rows = {
         "seven single models, summed": singles,
@@ -83,8 +79,3 @@ def proposer_tokens(folder: Path = PAPER) -> pd.DataFrame:
         "MoA less Smoothie": moa - smoothie,
     }
     return pd.DataFrame(rows).T.rename_axis("tokens a question").astype(int)
-
-
-def _tokens(folder: Path, setting: str) -> pd.DataFrame:
-    tokens = published("tables9_12_output_tokens", folder)
-    return tokens[tokens["setting"] == setting].set_index("method")[list(IN_DISTRIBUTION)]

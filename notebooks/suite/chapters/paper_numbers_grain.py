@@ -7,20 +7,17 @@ granularity test of Brown and Heathers). And a mean of m right-or-wrong rollouts
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from suite.published import HELD_OUT, PAPER, decimals, half_unit, published
+from suite.published import HELD_OUT, decimals, half_unit, published
 
 
 def runs_needed(cell: float, questions: int, places: int, limit: int = 10) -> int | None:
-    """The fewest runs r for which `cell` (percent) is a whole count out of r x `questions`, to `places` decimals.
-
-    None where no r up to `limit` will do.
-    """
+    """The fewest runs r, up to `limit`, for which `cell` (percent) is a whole count out of r x `questions`, to `places`
+    decimals; None where there are none."""
     for runs in range(1, limit + 1):
         total = runs * questions
         count = round(cell * total / 100)
@@ -34,25 +31,20 @@ def chance_of_fit(questions: int, places: int, cells: int) -> float:
     return min(1.0, 2 * half_unit(places) * questions / 100) ** cells
 
 
-def granularity(folder: Path = PAPER, limit: int = 10) -> pd.DataFrame:
+def granularity(limit: int = 10) -> pd.DataFrame:
     """`runs_needed` for every held-out cell of Table 1: one row a model, one column a task."""
-    table, sizes = _table1(folder)
-    runs = {
-        task: [
-            runs_needed(cell, sizes[task], decimals("table1_zero_shot", task, folder), limit) for cell in table[task]
-        ]
-        for task in HELD_OUT
-    }
+    table, sizes = _table1()
+    runs = {}
+    for task in HELD_OUT:
+        places = decimals("table1_zero_shot", task)
+        runs[task] = [runs_needed(cell, sizes[task], places, limit) for cell in table[task]]
     return pd.DataFrame(runs, index=table.index).astype("Int64")
 
 
-def repair_table1(model: str, folder: Path = PAPER) -> pd.DataFrame:
-    """What each cell of one row of Table 1 would have to be, alone, for the printed average to hold.
-
-    Columns: the cell, the needed value (both percent), the needed value in questions, and the nearest whole number of
-    questions with the cell that it would print. ValueError names an unknown model.
-    """
-    table, sizes = _table1(folder)
+def repair_table1(model: str) -> pd.DataFrame:
+    """What each cell of one row of Table 1 would have to be, alone, for the printed average to hold: in percent, in
+    questions, and the nearest whole number of questions with the cell that it would print."""
+    table, sizes = _table1()
     if model not in table.index:
         raise ValueError(f"no model {model!r} in Table 1; choose one of {', '.join(table.index)}")
     cells = table.loc[model, list(HELD_OUT)].astype(float)
@@ -64,13 +56,10 @@ def repair_table1(model: str, folder: Path = PAPER) -> pd.DataFrame:
     return repaired.rename_axis("task").reset_index()
 
 
-def held_out_noise(folder: Path = PAPER) -> pd.DataFrame:
-    """Table 1's gap between TRINITY and the best single model, in questions and in standard errors of one run.
-
-    The standard error is that of a difference of two independent scores over N questions; a paired test on the
-    questions themselves, which the paper does not print, could be sharper.
-    """
-    table, sizes = _table1(folder)
+def held_out_noise() -> pd.DataFrame:
+    """Table 1's gap between TRINITY and the best single model, in questions and in standard errors of a difference of
+    two independent scores. A paired test on the questions, which the paper does not print, could be sharper."""
+    table, sizes = _table1()
     rows = []
     for task, questions in sizes.items():
         ours, best = table.loc["TRINITY", task], table.drop(index="TRINITY")[task].max()
@@ -100,10 +89,8 @@ def rollouts_to_tell(p: float, gap: float, z: float = 1.96) -> int:
 
 
 def right_order(p: float, gap: float, m: int) -> float:
-    """P(the better of two candidates has the higher mean), ties counted half: exact, from two binomials.
-
-    Their success probabilities are p - gap/2 and p + gap/2; each runs `m` rollouts.
-    """
+    """P(the better of two candidates has the higher mean of `m` rollouts), ties counted half: exact, from two binomials
+    with the success probabilities p - gap/2 and p + gap/2."""
     low, high = p - gap / 2, p + gap / 2
     if not 0 <= low <= high <= 1:
         raise ValueError(f"p = {p} and gap = {gap} give probabilities {low} and {high}; they must lie in [0, 1]")
@@ -111,7 +98,7 @@ def right_order(p: float, gap: float, m: int) -> float:
     return float(better @ (worse.cumsum() - worse / 2))
 
 
-def _table1(folder: Path) -> tuple[pd.DataFrame, pd.Series]:
+def _table1() -> tuple[pd.DataFrame, pd.Series]:
     """Table 1 by model, and the number of questions of each held-out task."""
-    sizes = published("benchmark_sizes", folder).set_index("benchmark")["questions"]
-    return published("table1_zero_shot", folder).set_index("model"), sizes.astype(int)
+    sizes = published("benchmark_sizes").set_index("benchmark")["questions"]
+    return published("table1_zero_shot").set_index("model"), sizes.astype(int)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from suite.recordings.opening import read_claims
 from suite.routers.methods import ONCE, Outcome, Run, best_by_benchmark, best_single
 from suite.routers.variants import Judged, Variant, folds, within_benchmarks
 from suite.stats.intervals import Estimate
@@ -20,41 +22,9 @@ from suite.worlds.routing import RoutingData
 from trinity_core.training.learners import Reinforce, SepCmaEs
 from trinity_core.training.sft import Sft
 
-_LEAD = {"unit": "points", "relation": "greater", "stand_in": True}
-_TABLE1 = {"source": "RouterDC, Table 1", "unit": "%", "stand_in": True}
-_DEFINITION = {"source": "TRINITY v3, Definition 1", "stand_in": True}
-_OWN = {**_LEAD, "source": "a question of this suite's own", "paper": None}
 BENCHMARKS = {"mmlu": "mmlu", "gsm8k": "gsm8k", "cmmlu": "cmmlu", "arc_challenge": "arc_c", "humaneval": "humaneval"}
 
-CLAIMS: dict[str, dict[str, Any]] = {
-    claim["id"]: {"evidence": "recorded", **claim}
-    for claim in (
-        {"id": "16.task-type", "statement": "A linear SVM tells five real benchmarks apart by the hidden state",
-         "source": "TRINITY v3, Figure 12", "unit": "accuracy", "stand_in": True, "evidence": "real-SLM"},
-        *({"id": f"16.routerdc-{name.replace('_', '-')}",
-           "statement": f"RouterDC, re-implemented on frozen states, on {name}", **_TABLE1} for name in BENCHMARKS),
-        {"id": "16.routerdc-average", "statement": "RouterDC, re-implemented on frozen states: average", **_TABLE1},
-        {"id": "16.over-best-single", **_LEAD, "source": "TRINITY v3, Figure 3 (mean of four)",
-         "statement": "sep-CMA-ES routes better than the best single LLM"},
-        {"id": "16.over-routerdc", **_LEAD, "source": "TRINITY v3, Figure 3 (RLPR)",
-         "statement": "sep-CMA-ES at the paper's budget scores above RouterDC's published average"},
-        *({"id": f"16.lead-over-{name}", **_LEAD, "source": "TRINITY v3, Table 4 (mean of four)",
-           "statement": f"sep-CMA-ES scores above {label} at the paper's budget, one step"}
-          for name, label in (("random-search", "random search"), ("reinforce", "REINFORCE"), ("sft", "SFT"))),
-        *({"id": f"16.epsilon-{measure}", **_DEFINITION, "paper": 1, "unit": "epsilon", "relation": "at most",
-           "statement": f"Blocks by logit couple by less than epsilon = 1, real rewards, trained head ({measure})"}
-          for measure in ("B1", "B2", "B3")),
-        *({"id": f"16.blocks-{measure}", **_DEFINITION, "paper": None, "unit": "share", "relation": "greater",
-           "statement": f"Coupling that blocks by logit spare against random blocks, real rewards ({measure})"}
-          for measure in ("B1", "B2", "B3")),
-        {"id": "16.anchor", **_OWN,
-         "statement": "A router of under 20,000 numbers, chosen on training data, scores above RouterDC's average"},
-        {"id": "16.anchor-without-humaneval", **_OWN,
-         "statement": "The same on the four benchmarks with more than 49 test questions"},
-        {"id": "16.unseen", **_OWN,
-         "statement": "On a benchmark that had no part in training or choice, such a router beats the best single LLM"},
-    )
-}  # fmt: skip
+CLAIMS = read_claims(Path(__file__).with_suffix(".yaml"))
 
 METHODS = {
     "best single LLM": Run("best-single"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from suite.baselines.base import Schedules, schedule
 from suite.baselines.variants import MaskedHead, without
 from suite.chapters.verifying_with_recorded_answers_rules import Rule, short
 from suite.pools.recorded import RecordedPool
+from suite.recordings.opening import read_claims
 from suite.stats.intervals import Estimate, mean_interval, paired_difference
 from suite.stats.turns import plays_turns
 from suite.worlds.recorded import RecordedWorld, run_recorded
@@ -36,20 +38,7 @@ Rewards = np.ndarray | Mapping[str, np.ndarray]
 RIDGE = 0.01  # of the states' mean square
 SURE = 10.0  # logits apart: a rule's choice is then drawn nearly always
 
-_POINTS = {"unit": "points", "relation": "greater", "evidence": "recorded", "stand_in": True}
-CLAIMS: dict[str, dict[str, Any]] = {
-    name: {"id": name, "statement": statement, "source": source, **_POINTS}
-    for name, statement, source in (
-        ("17.verify", "Choosing Worker or Verifier over five turns, minus one step (mean of three benchmarks)",
-         "Table 2 (without tri-role selection, over five turns)"),
-        ("17.single", "The coordinator of five turns minus the best single LLM (mean of three benchmarks)", "Figure 3"),
-        ("17.turns", "Five turns minus two, without training again (mean of three benchmarks)", "Figure 4"),
-        ("17.pays", "Without GPT-4, a fixed rule with a Verifier minus the best single LLM (ARC, Winogrande)",
-         "section 3.2"),
-        ("17.learns", "Winogrande without GPT-4, verdicts visible: the trained coordinator minus one step",
-         "section 3.2"),
-    )
-}  # fmt: skip
+CLAIMS = read_claims(Path(__file__).with_suffix(".yaml"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from suite.pools.calibration import Assumptions
 from suite.pools.config import checked, read_config
+from suite.stats.intervals import ratio_interval
 from suite.worlds.verifying import get_pool, get_questions
 
-DRAWS = 1000
+SHORT = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +93,7 @@ def cheapest_within(points: float, front: Sequence[Rule], record: Record) -> Rul
     return next(rule for rule, share in zip(front, shares, strict=True) if share >= max(shares) - points)
 
 
-# --- LLMs as verifiers ------------------------------------------------------------------------------------------------
-
-
+# --- LLMs as verifiers ---
 def acceptance(record: Record) -> pd.DataFrame:
     """One row an LLM: `accuracy`, how often it `accepts right` and `accepts wrong` readable answers of others, and how
     often an answer that it accepts is right (`accepted is right`), in percent with 95 % intervals over questions
@@ -106,20 +106,13 @@ def acceptance(record: Record) -> pd.DataFrame:
         row: dict[str, Any] = {"LLM": short(name), "accuracy": 100 * record.right[:, agent].mean()}
         counted = {"accepts right": (right, accepts), "accepts wrong": (wrong, accepts)}
         for label, (among, of) in (counted | {"accepted is right": (accepts, right)}).items():
-            row |= dict(zip((label, f"{label} low", f"{label} high"), _share(of & among, among), strict=True))
+            counts = ((of & among).sum(axis=1)[None], among.sum(axis=1)[None])
+            found = ratio_interval(*counts).percent() if among.any() else (0.0, 0.0, 0.0)
+            row |= dict(zip((label, f"{label} low", f"{label} high"), found, strict=True))
         rows.append(row)
     frame = pd.DataFrame(rows)
     frame["assumed: right"], frame["assumed: wrong"] = assumed(frame["accuracy"].to_numpy())
     return frame
-
-
-def _share(of: np.ndarray, among: np.ndarray) -> tuple[float, float, float]:
-    """100 sum(of) / sum(among), both (n, W), with a bootstrap over questions."""
-    part, whole = of.sum(axis=1), among.sum(axis=1)
-    counts = np.random.default_rng(0).multinomial(len(part), np.full(len(part), 1 / len(part)), DRAWS)
-    low, high = np.quantile(100 * (counts @ part) / np.maximum(counts @ whole, 1), (0.025, 0.975))
-    found = 100 * part.sum() / max(whole.sum(), 1)
-    return found, min(low, found), max(high, found)
 
 
 def pairs(record: Record, right: bool) -> np.ndarray:
@@ -140,9 +133,7 @@ def assumed(accuracy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 100 * rates.accept(True, skill), 100 * rates.accept(False, skill)
 
 
-# --- fixed rules ------------------------------------------------------------------------------------------------------
-
-
+# --- fixed rules ---
 class Rule(NamedTuple):
     """A rule for all questions: which LLM answers first, which checks, and which one answers where it objects.
 
@@ -282,25 +273,6 @@ def alone(record: Record) -> pd.DataFrame:
     return pd.DataFrame({"system": names, "kind": "one LLM", "accuracy": right, "dollars": dollars})
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
 def short(name: str) -> str:
     """An LLM's name without its publisher and version, to stand in a table or figure."""
     return SHORT.get(name, name.rpartition("/")[2])
-
-
-SHORT = {
-    "WizardLM/WizardLM-13B-V1.2": "WizardLM 13B",
-    "claude-instant-v1": "Claude Instant 1",
-    "claude-v1": "Claude 1",
-    "claude-v2": "Claude 2",
-    "gpt-3.5-turbo-1106": "GPT-3.5",
-    "gpt-4-1106-preview": "GPT-4",
-    "meta/code-llama-instruct-34b-chat": "Code Llama 34B",
-    "meta/llama-2-70b-chat": "Llama 2 70B",
-    "mistralai/mistral-7b-chat": "Mistral 7B",
-    "mistralai/mixtral-8x7b-chat": "Mixtral 8x7B",
-    "mistralai/Mixtral-8x7B-Instruct-v0.1": "Mixtral 8x7B",
-    "zero-one-ai/Yi-34B-Chat": "Yi 34B",
-}

@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suite.evaluation import alone
 from suite.experiments import REPLICATES, Trained, get_world, make_task
-from suite.stats.intervals import DRAWS, Estimate, mean_interval
+from suite.stats.intervals import Estimate, mean_interval, ratio_interval
 from suite.stats.separability import svm
 from trinity_core.heads import agent_role_probabilities
 from trinity_core.training.sft import oracle_labels
@@ -39,17 +39,6 @@ KERNELS = {"hidden state": ("linear", "rbf"), "head logits": ("linear", "rbf"), 
 
 
 # --- counting ---
-def ratio_interval(part: np.ndarray, whole: np.ndarray) -> Estimate:
-    """sum(part) / sum(whole), both (S, Q): what share of all turns; seeds and questions are drawn again."""
-    there = whole.sum(axis=0) > 0
-    part, whole, generator = part[:, there], whole[:, there], np.random.default_rng(0)
-    by_seed, by_question = (generator.multinomial(size, np.full(size, 1 / size), DRAWS) for size in part.shape)
-    values, totals = (((by_seed @ x) * by_question).sum(axis=1) for x in (part, whole))
-    found = float(part.sum() / whole.sum())
-    low, high = np.quantile(values[totals > 0] / totals[totals > 0], (0.025, 0.975))
-    return Estimate(found, min(float(low), found), max(float(high), found))
-
-
 def cells(turns: pd.DataFrame, chosen: np.ndarray | None = None) -> np.ndarray:
     """(S, Q): turns of each seed on each question, all or those where `chosen` (rows,) holds."""
     rows = turns if chosen is None else turns[chosen]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from IPython import get_ipython
 
 from suite.profiles import DATA_VARIABLE, PUBLISHED, RECORDED, data_dir
@@ -45,6 +46,14 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
         "The text below speaks of the committed run."
     )
     return None
+
+
+def read_claims(path: Path) -> dict[str, dict[str, Any]]:
+    """What `results.claim` takes of each claim on recorded LLMs, by id: YAML, groups of claims that share `fields`."""
+    known = {"evidence": RECORDED, "stand_in": True}
+    groups = yaml.safe_load(path.read_text(encoding="utf-8"))
+    pairs = [(group["fields"], *pair) for group in groups for pair in group["claims"].items()]
+    return {id: {"id": id, "statement": statement, **known, **fields} for fields, id, statement in pairs}
 
 
 def lacking(profile: str) -> str:

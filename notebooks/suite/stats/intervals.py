@@ -50,6 +50,17 @@ def by_family(rewards: np.ndarray, families: Sequence[str]) -> dict[str, Estimat
     }
 
 
+def ratio_interval(part: np.ndarray, whole: np.ndarray) -> Estimate:
+    """sum(part) / sum(whole), both (S, Q): what share of all turns; seeds and questions are drawn again."""
+    there = whole.sum(axis=0) > 0
+    part, whole, generator = part[:, there], whole[:, there], np.random.default_rng(0)
+    by_seed, by_question = (generator.multinomial(size, np.full(size, 1 / size), DRAWS) for size in part.shape)
+    values, totals = (((by_seed @ x) * by_question).sum(axis=1) for x in (part, whole))
+    found = float(part.sum() / whole.sum())
+    low, high = np.quantile(values[totals > 0] / totals[totals > 0], (0.025, 0.975))
+    return Estimate(found, min(float(low), found), max(float(high), found))
+
+
 def _table(rewards: np.ndarray, families: Sequence[str]) -> np.ndarray:
     """(seeds, n_questions): each question's mean over its rollouts."""
     rewards = np.asarray(rewards, np.float64)

@@ -7,11 +7,9 @@ Z's place says what was reached; if it exceeds A.6's, choosing a model per data 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
-from suite.published import HELD_OUT, IN_DISTRIBUTION, PAPER, SUMMARIES, decimals, half_unit, published
+from suite.published import HELD_OUT, IN_DISTRIBUTION, SUMMARIES, decimals, half_unit, published
 
 
 def relative_error_reduction(reached: float, best: float) -> float:
@@ -21,7 +19,7 @@ def relative_error_reduction(reached: float, best: float) -> float:
     return (reached - best) / (1 - best)
 
 
-def accuracy_tables(folder: Path = PAPER) -> dict[str, tuple[pd.DataFrame, pd.Series, float]]:
+def accuracy_tables() -> dict[str, tuple[pd.DataFrame, pd.Series, float]]:
     """Per published table: E (models x data sets), TRINITY's row, both in [0, 1], and their rounding's half-width."""
     tables = {}
     for label, name, key, ending, tasks, scale in (
@@ -29,27 +27,27 @@ def accuracy_tables(folder: Path = PAPER) -> dict[str, tuple[pd.DataFrame, pd.Se
         ("Table 2", "table2_ablations", "variant", " only", IN_DISTRIBUTION, 100),
         (SUMMARIES, "fig3_in_distribution", "method", " (4K)", IN_DISTRIBUTION, 1),
     ):
-        table = published(name, folder).set_index(key)[list(tasks)] / scale
+        table = published(name).set_index(key)[list(tasks)] / scale
         singles = table[table.index.str.endswith(ending) & (table.index != "TRINITY")]
-        rounding = max(half_unit(decimals(name, task, folder)) for task in tasks) / scale
+        rounding = max(half_unit(decimals(name, task)) for task in tasks) / scale
         tables[label] = (singles, table.loc["TRINITY"], rounding)
     return tables
 
 
-def summary(folder: Path = PAPER) -> pd.DataFrame:
+def summary() -> pd.DataFrame:
     """One row a table: S*, Z, TRINITY's mean, A.6's RER (a model per data set) and the RER that TRINITY reached."""
     rows = []
-    for label, (singles, trinity, _) in accuracy_tables(folder).items():
+    for label, (singles, trinity, _) in accuracy_tables().items():
         best, oracle, reached = singles.mean(axis=1).max(), singles.max().mean(), trinity.mean()
         ratios = (relative_error_reduction(value, best) for value in (oracle, reached))
         rows.append((label, best, oracle, reached, *ratios))
     return pd.DataFrame(rows, columns=["table", "S*", "Z", "TRINITY", "RER of A.6", "RER reached"])
 
 
-def per_task(folder: Path = PAPER) -> pd.DataFrame:
+def per_task() -> pd.DataFrame:
     """One row a table and task: TRINITY's RER against the task's best single model, with the range rounding allows."""
     rows = []
-    for label, (singles, trinity, h) in accuracy_tables(folder).items():
+    for label, (singles, trinity, h) in accuracy_tables().items():
         for task, best in singles.max().items():
             ratios = (relative_error_reduction(trinity[task] + x, best - x) for x in (0, -h, h))
             rows.append((label, task, singles[task].idxmax(), *ratios))
