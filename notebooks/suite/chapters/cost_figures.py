@@ -70,8 +70,7 @@ def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
         low, high = frame[cost].min(), frame[cost].max()
         ax.set_xlim(low / (high / low) ** 0.5, high * 1.3)  # room for names on the left
         ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000) if low * 0.9 < t < high * 1.2]
-        ax.set_xticks(ticks, [f"{t:,g}" for t in ticks])
-        ax.minorticks_off()
+        style.ticks(ax.xaxis, ticks, ",g")
         _names(ax, frame[frame[f"front {cost}"] | (frame["kind"] == "coordinator")].sort_values("score"), cost)
     axes[0, 0].set_ylabel("right answers (%)")
     fig.suptitle("Score against cost; the line is the Pareto front", x=0.01, ha="left", fontsize=11, fontweight="bold")

@@ -49,22 +49,17 @@ def draw_reach(reach: Mapping[str, np.ndarray], n_agents: int) -> Figure:
 
 
 def draw_learning(histories: Mapping[str, Sequence[pd.DataFrame]], best_alone: float) -> Figure:
-    """Mean reward of a generation over evaluations (running mean of five, mean of the seeds); `best_alone`: percent."""
+    """What each head's candidates score while it learns (running means of five); `best_alone`: percent."""
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
-    ends = {"best agent alone": best_alone}
-    for name, tables in histories.items():
-        values = 100 * np.mean([table["fitness"].rolling(5, min_periods=1).mean() for table in tables], axis=0)
-        at = tables[0]["evaluations"].to_numpy() / 1000
-        ax.plot(at, values, color=LOOKS[name][0], linewidth=1.5)
-        ends[name] = values[-1]
+    colours = {name: colour for name, (colour, _) in LOOKS.items()}
+    ends = style.learning(ax, histories, colours, window=5, band=False) | {"best agent alone": best_alone}
     ax.axhline(best_alone, color=style.GREY, linestyle=":", linewidth=1.4)
     ax.margins(x=0)
     low, high = ax.get_ylim()
     for name, place in style.apart(ends, 0.05 * (high - low)).items():
-        ax.annotate(name, (at[-1], ends[name]), xytext=(1.02, (place - low) / (high - low)), textcoords="axes fraction",
-                    color=LOOKS.get(name, (style.GREY,))[0], va="center", fontsize=9)  # fmt: skip
+        ax.annotate(name, (ax.get_xlim()[1], ends[name]), xytext=(1.02, (place - low) / (high - low)), va="center",
+                    textcoords="axes fraction", color=colours.get(name, style.GREY), fontsize=9)  # fmt: skip
     ax.set_ylim(low, high)
-    ax.set(xlabel="atomic evaluations (thousands)", ylabel="mean reward of a generation (%)")
     ax.set_title("What each head's candidates score while it learns")
     return fig
 
@@ -89,9 +84,7 @@ def draw_size(scores: pd.DataFrame, sizes: pd.DataFrame, lines: Mapping[str, flo
         ax.annotate(name, (1.0, value), xycoords=("axes fraction", "data"), xytext=(-4, 2), va="bottom", ha="right",
                     textcoords="offset points", fontsize=8.5, color="#555555")  # fmt: skip
     ax.set_xscale("log")
-    ticks = [0.1, 0.2, 0.5, 1, 2]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
+    style.ticks(ax.xaxis, [0.1, 0.2, 0.5, 1, 2])
     ax.set_xlim(0.075, 5.5)
     ax.set(xlabel="weights, as a multiple of the linear head's (log axis)", ylabel=f"score (%; {INTERVAL})")
     ax.set_title("Score against parameter count")

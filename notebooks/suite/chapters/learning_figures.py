@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -17,17 +16,12 @@ def _colour(method: str, other: str = style.GREY) -> str:
 
 
 def learning_curves(histories: Mapping[str, Sequence[pd.DataFrame]]) -> Figure:
-    """Mean training reward of an iteration's candidates against evaluations, a line a method, the band from the lowest
-    to the highest seed."""
+    """What each method's candidates score while it learns."""
     fig, ax = plt.subplots(figsize=(7.2, 3.8))
-    for method, tables in histories.items():
-        count = min(len(table) for table in tables)
-        values = np.stack([100 * table["fitness"].to_numpy()[:count] for table in tables])
-        at, mean, colour = tables[0]["evaluations"].to_numpy()[:count] / 1000, values.mean(axis=0), _colour(method)
-        ax.plot(at, mean, color=colour)
-        ax.fill_between(at, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.18, linewidth=0)
-        ax.annotate(f" {method}", (at[-1], mean[-1]), color=colour, va="center", fontsize=9)
-    ax.set(xlabel="atomic evaluations (thousands)", ylabel="mean reward of a generation (%)")
+    colours = {method: _colour(method) for method in histories}
+    for method, end in style.learning(ax, histories, colours).items():
+        at = histories[method][0]["evaluations"].iloc[-1] / 1000
+        ax.annotate(f" {method}", (at, end), color=colours[method], va="center", fontsize=9)
     ax.set_title("What each method's candidates score while it learns")
     ax.margins(x=0.02)
     ax.set_xlim(right=ax.get_xlim()[1] * 1.17)
@@ -74,14 +68,9 @@ def budget_curve(curves: Mapping[str, pd.DataFrame], paper_budget: int, best_sin
 
 def score_bars(table: pd.DataFrame, paper: Mapping[str, float], title: str) -> Figure:
     """One row a method or recipe: our average with its interval, the paper's value as a hollow diamond."""
-    fig, ax = plt.subplots(figsize=(7.2, 0.5 * len(table) + 1.4))
-    rows = table.assign(value=table["average"], paper=table["method"].map(paper))
-    for at, (_, row) in enumerate(rows.iterrows()):
-        colour = _colour(row["method"], style.BLACK)
-        style.interval(ax, row, at, colour)
-        ax.annotate(f"{row['value']:.1f}", (row["value"], at), xytext=(0, 6), textcoords="offset points",
-                    ha="center", fontsize=8, color=colour)  # fmt: skip
-    style.name_rows(ax, table["method"])
-    ax.set(xlabel="score on test questions (%); hollow diamond: the paper's, on its own tasks", title=title)
-    ax.grid(axis="y", visible=False)
-    return fig
+    rows = table.rename(columns={"method": "system", "average": "value"})
+    rows = rows.assign(paper=rows["system"].map(paper), part=title)
+    label = "score on test questions (%); hollow diamond: the paper's, on its own tasks"
+    return style.panels(
+        rows, lambda row: (_colour(row["system"], style.BLACK),), label, width=7.2, origin=None, form=".1f"
+    )

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib import pyplot as plt
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from suite.published import TASK_NAMES
 from suite.results import style
@@ -34,9 +32,9 @@ def printed_minus_computed(frame: pd.DataFrame, title: str) -> Figure:
             ax.plot(part, part.index, marker, color=colour, label=status, markersize=size)
         for row, value in part.items() if status == "disagrees" else ():
             place = {"xytext": (0, 7), "textcoords": "offset points", "ha": "center", "fontsize": 8}
-            ax.annotate(_minus(f"{value:+.2f}"), (value, row), **place)
+            ax.annotate(f"{value:+.2f}".replace("-", "−"), (value, row), **place)
     ax.set_xscale("symlog", linthresh=0.02, linscale=0.8)
-    _ticks(ax.xaxis, [-10, -1, -0.1, 0, 0.1, 1, 10])
+    style.ticks(ax.xaxis, [-10, -1, -0.1, 0, 0.1, 1, 10])
     ax.set_yticks(rows, frame["item"].str.replace("average of ", ""))
     ax.grid(axis="y", visible=False)
     ax.set(xlim=(-30, 30), ylim=(len(frame) - 0.4, -0.9), title=title)
@@ -95,7 +93,7 @@ def error_reductions(frame: pd.DataFrame) -> Figure:
         ax.barh(percent.index, percent["RER"], color=colour, height=0.55, **error)
         ax.axvline(0, color=style.BLACK, linewidth=1)
         for row, value, _, high in percent.itertuples():
-            ax.text(max(high, 0) + 1.5, row, _minus(f"{value:.1f}"), va="center", fontsize=9)
+            ax.text(max(high, 0) + 1.5, row, f"{value:.1f}".replace("-", "−"), va="center", fontsize=9)
         ax.set_yticks(percent.index, part["task"].map(TASK_NAMES))
         ax.grid(axis="y", visible=False)
         ax.set(ylim=(3.6, -0.6), xlim=(-9, 62), title=table)  # the same bar height in every panel
@@ -110,8 +108,8 @@ def noise(frame: pd.DataFrame, m: int) -> Figure:
         ax.plot(frame["m"], 100 * frame[column], color=colour, linestyle=dashes, label=column)
     ax.axvline(m, color=style.BLACK, linestyle=(0, (5, 3)), linewidth=1.3, label=f"the paper's m = {m}")
     ax.set(xscale="log", yscale="log", xlabel="rollouts a candidate m (log axis)")
-    _ticks(ax.xaxis, [4, 16, 64, 256, 1024])
-    _ticks(ax.yaxis, [5, 10, 20, 50])
+    style.ticks(ax.xaxis, [4, 16, 64, 256, 1024])
+    style.ticks(ax.yaxis, [5, 10, 20, 50])
     ax.set(ylabel="gap to tell two apart (points)", title="Sixteen rollouts tell only very different candidates apart")
     ax.legend(loc="upper right")
     return fig
@@ -126,18 +124,8 @@ def token_use(ratios: pd.DataFrame) -> Figure:
         ax.plot(row, range(len(row)), marker, color=colour, markersize=9, label=method, **edge)
     style.mark_paper(ax, 1.0, axis="x", label="TRINITY")
     ax.set(xscale="log", xlabel="output tokens a question, over TRINITY's (log axis)")
-    _ticks(ax.xaxis, [0.2, 0.5, 1, 2, 5, 10])
+    style.ticks(ax.xaxis, [0.2, 0.5, 1, 2, 5, 10])
     ax.set_yticks(range(ratios.shape[1]), [TASK_NAMES[task] for task in ratios.columns])
     ax.set(ylim=(ratios.shape[1] - 0.5, -0.5), title="TRINITY writes more than a router and less than an ensemble")
     fig.legend(loc="outside lower center", ncols=5)
     return fig
-
-
-def _ticks(axis: Axis, places: Sequence[float]) -> None:
-    """These ticks and no smaller ones, written out, also on a log axis."""
-    axis.set_ticks(places, [_minus(f"{place:g}") for place in places])
-    axis.set_minor_locator(NullLocator())
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from suite.results.style import BLACK, BLUE, GREEN, GREY, METHOD_COLOURS, OKABE_ITO, mark_paper
+from suite.results import style
+from suite.results.style import BLACK, BLUE, GREEN, GREY, METHOD_COLOURS, OKABE_ITO
 
 MARKERS = "os^Dv<>P"
 LINES = ((0, (1, 2)), "--", "-.")
@@ -35,31 +36,17 @@ def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
 
 def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Mapping[str, float]) -> Figure:
     """One row a method (columns method, average, low, high); hollow diamonds: published; `lines`: vertical marks."""
-    figure, ax = plt.subplots(figsize=(8.2, 0.42 * len(table) + 1.7))
-    rows = np.arange(len(table))[::-1]
-    for row, (_, entry) in zip(rows, table.iterrows(), strict=True):
-        colour = _colour(entry["method"])
-        ax.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=2.2)
-        ax.plot(entry["average"], row, "o", color=colour)
-        ax.annotate(f"{entry['average']:.2f}", (entry["average"], row), xytext=(0, 5), textcoords="offset points",
-                    ha="center", fontsize=8, color=colour, bbox=UNDER)  # fmt: skip
-        if entry["method"] in published:
-            mark_paper(ax, published[entry["method"]], at=row, axis="x", label=None)
+    rows = table.rename(columns={"method": "system", "average": "value"})
+    rows = rows.assign(paper=rows["system"].map(published), part="")
+    label = "accuracy on test questions (%), mean of the benchmarks; hollow diamond: published"
+    fig = style.panels(rows, lambda row: (_colour(row["system"]),), label, width=8.2, origin=None, form=".2f")
+    ax = fig.axes[0]
     for place, (name, value) in enumerate(lines.items()):
         ax.axvline(value, color=GREY, linewidth=1, linestyle=":")
-        ax.annotate(
-            name,
-            (value, len(table) - 0.5 + 0.35 * (place % 2)),
-            fontsize=8,
-            color=GREY,
-            ha="center",
-            backgroundcolor="white",
-        )
-    ax.set_yticks(rows, table["method"])
-    ax.set(xlabel="accuracy on test questions (%), mean of the benchmarks; hollow diamond: published")
-    ax.set_ylim(-0.6, len(table) + 0.3)
-    ax.grid(axis="y", visible=False)
-    return figure
+        at = (value, len(table) - 0.5 + 0.35 * (place % 2))
+        ax.annotate(name, at, fontsize=8, color=GREY, ha="center", backgroundcolor="white")
+    ax.set_ylim(len(table) + 0.3, -0.7)
+    return fig
 
 
 def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping[str, float]) -> Figure:

@@ -36,35 +36,25 @@ def draw_maps(maps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     """Four planes, title -> (points (questions, 2), family of each), a colour and a marker a family."""
     fig, axes = plt.subplots(2, 2, figsize=(9, 7.6))
     for ax, (title, (plane, labels)) in zip(axes.flat, maps.items(), strict=True):
-        for name, colour in style.FAMILY_COLOURS.items():
-            look = {"color": colour, "marker": style.FAMILY_MARKERS[name], "s": 20, "alpha": 0.75, "linewidths": 0}
-            ax.scatter(*plane[labels == name].T, label=name, **look)
-        ax.set(title=title, xticks=[], yticks=[])
+        style.scatter(ax, plane, labels, style.FAMILY_COLOURS, style.FAMILY_MARKERS)
+        ax.set_title(title)
         ax.spines[:].set(visible=True, color="#CCCCCC")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=4, markerscale=1.6)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, markerscale=1.6)
     return fig
 
 
 def draw_accuracies(panels: Mapping[str, Mapping[str, Accuracy]], *, paper: float | None = None) -> Figure:
     """One panel a split or label, one row a representation: dot and 95 % interval; chance dotted, the paper dashed."""
-    rows = list(dict.fromkeys(name for found in panels.values() for name in found))
-    size = (2.0 + 2.15 * len(panels), 1.3 + 0.28 * len(rows))
-    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
-    for ax, (title, found) in zip(axes.flat, panels.items(), strict=True):
-        for name, accuracy in found.items():
-            place, look = rows.index(name), _look(name)
-            ax.hlines(place, *accuracy.interval, color=look["color"], linewidth=3, alpha=0.5)
-            ax.plot(accuracy.mean, place, markersize=6, **look)
-        ax.axvline(next(iter(found.values())).chance, color=style.GREY, linestyle=":", linewidth=1.4)
+    found = [(title, name, a.mean, a.low, a.high) for title, some in panels.items() for name, a in some.items()]
+    rows = pd.DataFrame(found, columns=["part", "system", "value", "low", "high"])
+    label = "accuracy (bar: 95 % interval; dotted: commonest label" + ("; dashed: paper)" if paper is not None else ")")
+    width = 2.0 + 2.15 * len(panels)
+    fig = style.panels(rows, lambda row: tuple(_look(row["system"]).values()), label, width=width, origin=None)
+    for ax, some in zip(fig.axes, panels.values(), strict=True):
+        ax.axvline(next(iter(some.values())).chance, color=style.GREY, linestyle=":", linewidth=1.4)
         if paper is not None:
             style.mark_paper(ax, paper, axis="x")
-        ax.set(title=title, xlim=(0, 1.04), xticks=[0, 0.5, 1])
-        ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(rows)), rows)
-    axes[0, 0].invert_yaxis()
-    marks = "dotted: commonest label" + ("; dashed: paper" if paper is not None else "")
-    fig.supxlabel(f"accuracy (bar: 95 % interval; {marks})", fontsize=10)
+        ax.set(xlim=(0, 1.04), xticks=[0, 0.5, 1])
     return fig
 
 
@@ -84,8 +74,7 @@ def draw_layers(
         ax.set(title=f"{test}, {name}", ylim=(0, 1.04), ylabel="accuracy" if name == formats[0] else "")
     for ax in axes[-1]:
         ax.set_xlabel("layer (0: embedding)")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=len(names))
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(positions) + 1)
     return fig
 
 
@@ -116,8 +105,7 @@ def draw_synthetic(
         ax.plot(*point, marker, color=style.BLACK, markersize=8, markerfacecolor="white", label=name)
     ax.axhline(chance, color=style.GREY, linestyle=":", linewidth=1.4, label="chance")
     ax.set_xscale("symlog", linthresh=0.005, linscale=0.6)
-    ax.set_xticks(ticks := [0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1], [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
+    style.ticks(ax.xaxis, [0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1])
     ax.set(xlabel="separability index tr(S_B) / tr(S_T)", ylabel="head accuracy", ylim=(0, 1.04), xlim=(-0.0006, 1.1))
     ax.legend(loc="lower right")
     return fig

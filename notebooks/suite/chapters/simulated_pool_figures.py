@@ -89,22 +89,14 @@ def complementarity(spreads: Sequence[float], gaps: Mapping[str, np.ndarray], ow
 
 def policies(frame: pd.DataFrame) -> Figure:
     """Gain of each policy over the best single agent with its interval, and its calls a question beside it."""
-    frame = frame[frame["policy"] != "best single agent"]
-    fig, ax = plt.subplots(figsize=(8.2, 0.42 * len(frame) + 1.2))
-    rows = np.arange(len(frame))
-    colours = np.select([frame["low"] > 0, frame["high"] < 0], [style.BLUE, style.VERMILION], style.GREY).tolist()
-    ax.hlines(rows, frame["low"], frame["high"], colors=colours, linewidth=3, alpha=0.6)
-    ax.scatter(frame["gain"], rows, c=colours, s=42, zorder=3)
-    right = frame["high"].max() + 0.8
-    for row, calls in zip(rows, frame["calls"], strict=True):
-        ax.text(right, row, f"{calls:.1f}", va="center", ha="left", fontsize=9)
-    ax.text(right, -0.75, "calls", va="center", ha="left", fontsize=9, color="#555555")
-    ax.axvline(0, color=style.BLACK, linewidth=1)
-    ax.set_yticks(rows, frame["policy"])
-    ax.set(ylim=(len(frame) - 0.5, -1.1), xlim=(None, right + 1.0))
-    ax.grid(axis="y", visible=False)
-    ax.set(xlabel="points above the best single agent (95 % interval over questions)")
-    ax.set(title="Fixed policies in this pool")
+    rows = frame[frame["policy"] != "best single agent"].rename(columns={"policy": "system", "gain": "value"})
+    label = "points above the best single agent (95 % interval over questions)"
+    rows["part"] = "Fixed policies in this pool"
+    fig = style.panels(rows, lambda row: (style.side(row),), label, width=8.2)
+    ax = fig.axes[0]
+    for place, text in enumerate(["calls", *(f"{calls:.1f}" for calls in rows["calls"])], start=-1):
+        ax.text(1.01, place, text, transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+    ax.set_ylim(len(rows) - 0.5, -1.2)
     return fig
 
 

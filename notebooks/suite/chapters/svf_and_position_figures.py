@@ -63,42 +63,24 @@ def draw_moves(frame: pd.DataFrame, sigma: float) -> Figure:
             ax.plot(sigma, 100 * weights[name], marker, color=colour, markersize=9, markerfacecolor="none",
                     markeredgewidth=1.6, label=f"{name}, by head weights of σ = {sigma}")  # fmt: skip
         ax.set(xscale="log", yscale="log", title=f"Head: {head}", xlabel="standard deviation of the noise")
-        ax.set_xticks(offsets["sigma"], [f"{value:g}" for value in offsets["sigma"]])
-        ax.minorticks_off()
+        style.ticks(ax.xaxis, offsets["sigma"])
     axes[0, 0].set_ylabel("choices changed (%)")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
 
 
 def draw_training(arms: Mapping[str, Sequence[pd.DataFrame]], title: str, window: int) -> Figure:
-    """Mean reward in training over atomic evaluations: mean over seeds, the band from lowest to highest.
-
-    `arms`: name -> a history a seed; `window` iterations are averaged.
-    """
+    """`style.learning` of two arms: name -> a history a seed."""
     fig, ax = plt.subplots(figsize=(6.8, 3.6))
-    for (name, histories), (colour, marker) in zip(arms.items(), ARMS, strict=True):
-        curves = np.array([100 * history["fitness"].rolling(window, min_periods=1).mean() for history in histories])
-        spent = histories[0]["evaluations"].to_numpy()
-        ax.plot(spent, curves.mean(axis=0), color=colour, marker=marker, markevery=max(1, len(spent) // 12),
-                markersize=5, label=name)  # fmt: skip
-        ax.fill_between(spent, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.15, linewidth=0)
-    ax.set(title=title, xlabel="atomic evaluations (rollouts)", ylabel="mean reward in training (%)")
+    style.learning(ax, arms, dict(zip(arms, (style.BLUE, style.VERMILION), strict=True)), window)
+    ax.set_title(title)
     ax.legend(loc="lower right")
     return fig
 
 
-def draw_losses(panels: Mapping[str, pd.DataFrame]) -> Figure:
+def draw_losses(frames: Mapping[str, pd.DataFrame]) -> Figure:
     """Points that an ablation loses, one panel each; frames of `ablations.losses` of one variant."""
-    fig, axes = plt.subplots(1, len(panels), figsize=(4.9 * len(panels), 3.7), sharey=True, squeeze=False)
-    for ax, (title, frame) in zip(axes.flat, panels.items(), strict=True):
-        places = np.arange(len(frame))[::-1]
-        for place, row in zip(places, frame.itertuples(), strict=True):
-            colour = style.FAMILY_COLOURS.get(row.part, style.BLACK)
-            ax.plot([row.low, row.high], [place, place], color=colour, linewidth=2.2)
-            ax.plot(row.value, place, style.FAMILY_MARKERS.get(row.part, "P"), color=colour, markersize=7)
-            style.mark_paper(ax, row.paper, at=place, axis="x", label="paper" if place == places[0] else None)
-        ax.axvline(0, color=style.GREY, linewidth=1.2)
-        ax.set_yticks(places, frame["part"])
-        ax.set(title=title, xlabel="points lost (ours: mark and 95 % interval)", ylim=(-0.6, len(frame) - 0.4))
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center")
-    return fig
+    rows = pd.concat([frame.assign(system=frame["part"], part=title) for title, frame in frames.items()])
+    looks = {part: (style.FAMILY_COLOURS[part], marker) for part, marker in style.FAMILY_MARKERS.items()}
+    label = "points lost (bar: 95 % interval; diamond: the paper)"
+    return style.panels(rows, lambda row: looks.get(row["system"], (style.BLACK, "P")), label, width=9.8)

@@ -48,8 +48,7 @@ def draw_gains(panels: Mapping[str, tuple[Mapping[str, Ratio], Sequence[float]]]
         ax.axhline(1, color=style.GREY, linestyle=":", linewidth=1.4)
         ax.set_xscale("log")
         ax.set_yscale("log")
-        ax.set_xticks(at, [str(T) for T in at])
-        ax.minorticks_off()
+        style.ticks(ax.xaxis, at)
         ax.set(title=title, xlabel="generations T (dotted: no gain over random search)")
     axes[0, 0].set_ylabel("gain ratio (band: 95 % interval)")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -98,6 +97,6 @@ def draw_separability(frame: pd.DataFrame, measures: Sequence[str]) -> Figure:
         ax.set_xticks(places, [name.replace(", ", "\n") for name in measures])
     for ax in axes[:, 0]:
         ax.set_ylabel("ε (at most 0.001 as 0.001)")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=3, title="blocks; dashed: ε = 1")
+    legend = {"loc": "outside lower center", "ncols": 3, "title": "blocks; dashed: ε = 1"}
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), **legend)
     return fig

@@ -35,12 +35,9 @@ def verifiers(frames: Mapping[str, pd.DataFrame], assumed: tuple[np.ndarray, np.
         ax.plot(assumed[1], assumed[0], color=style.VERMILION, linewidth=2.5, linestyle=(0, (4, 2)),
                 label="simulated pool, weak to strong")  # fmt: skip
         x, y = frame["accepts wrong"], frame["accepts right"]
-        ax.hlines(
-            y, frame["accepts wrong low"], frame["accepts wrong high"], color=style.BLUE, linewidth=0.8, alpha=0.5
-        )
-        ax.vlines(
-            x, frame["accepts right low"], frame["accepts right high"], color=style.BLUE, linewidth=0.8, alpha=0.5
-        )
+        look = {"color": style.BLUE, "linewidth": 0.8, "alpha": 0.5}
+        ax.hlines(y, frame["accepts wrong low"], frame["accepts wrong high"], **look)
+        ax.vlines(x, frame["accepts right low"], frame["accepts right high"], **look)
         ax.plot(x, y, "o", color=style.BLUE, markersize=6, label="recorded LLM, 95 % intervals")
         _beside(ax, x.to_numpy(), y.to_numpy(), frame["LLM"].tolist())
         ax.set(title=title, xlabel="wrong answers accepted (%)", xlim=(0, 92), ylim=(40, 101))
@@ -49,17 +46,11 @@ def verifiers(frames: Mapping[str, pd.DataFrame], assumed: tuple[np.ndarray, np.
     return fig
 
 
-def _beside(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], gap: float = 3.2, left: float = 63.0) -> None:
+def _beside(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], left: float = 63.0) -> None:
     """Names in a column on the right, in the order of `y`, with thin lines to their points."""
-    order = np.argsort(-y)
-    places = y[order].astype(float)
-    for k in range(1, len(places)):
-        places[k] = min(places[k], places[k - 1] - gap)
-    places += max(0.0, 42 - places[-1])
-    for k in range(len(places) - 2, -1, -1):
-        places[k] = max(places[k], places[k + 1] + gap)
-    for place, row in zip(places, order, strict=True):
-        ax.annotate(names[row], (x[row], y[row]), xytext=(left, place), fontsize=8, va="center", bbox=UNDER,
+    places = style.apart(dict(zip(names, y, strict=True)), 3.2)
+    for name, *point in zip(names, x, y, strict=True):
+        ax.annotate(name, point, xytext=(left, places[name]), fontsize=8, va="center", bbox=UNDER,
                     arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkB": 3})  # fmt: skip
 
 
@@ -83,20 +74,11 @@ def matrices(panels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
 
 def systems(panels: Mapping[str, Sequence[tuple[str, str, Estimate]]]) -> Figure:
     """A panel a benchmark: accuracy with interval of each system (name, kind of `LOOKS`, percent)."""
-    fig, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.4), sharey=True)
-    names = list(dict.fromkeys(name for rows in panels.values() for name, *_ in rows))
-    for ax, (title, rows) in zip(axes, panels.items(), strict=True):
-        for name, kind, estimate in rows:
-            colour, marker = LOOKS[kind]
-            place = names.index(name)
-            ax.hlines(place, estimate.low, estimate.high, color=colour, linewidth=4, alpha=0.4)
-            ax.plot(estimate.value, place, marker, color=colour, markersize=12 if marker == "*" else 7,
-                    markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
-        ax.set(title=title, xlabel="right answers (%)")
-        ax.grid(axis="y", visible=False)
-    axes[0].set_yticks(range(len(names)), names)
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
-    return fig
+    found = [(title, name, kind, *estimate) for title, rows in panels.items() for name, kind, estimate in rows]
+    frame = pd.DataFrame(found, columns=["part", "system", "kind", "value", "low", "high"])
+    return style.panels(
+        frame, lambda row: LOOKS[row["kind"]], "right answers (%)", width=4.2 * len(panels), origin=None
+    )
 
 
 def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper: Mapping[int, float]) -> Figure:
@@ -150,9 +132,7 @@ def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
         ax.margins(0.08)
         _names(ax, frame[frame["kind"] == "one LLM"])
         low, high = ax.get_xlim()
-        ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30) if low < tick < high]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.minorticks_off()
+        style.ticks(ax.xaxis, [tick for tick in (0.1, 0.3, 1, 3, 10, 30) if low < tick < high])
         ax.set(title=title, xlabel="dollars per 1,000 questions (log)", ylabel="right answers (%)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return fig

@@ -107,18 +107,11 @@ def draw_foretelling(table: pd.DataFrame) -> Figure:
 def draw_planes(planes: Mapping[str, np.ndarray], families: Sequence[str], agents: Sequence[str]) -> Figure:
     """Planes of logits, title -> points (n, 2); one row coloured by family, one by the agent that was chosen."""
     fig, axes = plt.subplots(2, len(planes), figsize=(4.6 * len(planes), 7.4), squeeze=False)
-    kinds = (
-        ("by family", families, style.FAMILY_COLOURS, style.FAMILY_MARKERS),
-        ("by chosen agent", agents, style.AGENT_COLOURS, {}),
-    )
-    for row, (what, labels, colours, markers) in zip(axes, kinds, strict=True):
+    kinds = (families, style.FAMILY_COLOURS, style.FAMILY_MARKERS), (agents, style.AGENT_COLOURS, {})
+    for row, what, kind in zip(axes, ("by family", "by chosen agent"), kinds, strict=True):
         for ax, (title, plane) in zip(row, planes.items(), strict=True):
-            for name, colour in colours.items():
-                own = np.asarray(labels) == name
-                if own.any():
-                    ax.scatter(*plane[own].T, s=20, alpha=0.75, linewidths=0, color=colour, label=name,
-                               marker=markers.get(name, "o"))  # fmt: skip
-            ax.set(title=title if row[0] is axes[0, 0] else "", xticks=[], yticks=[])
+            style.scatter(ax, plane, *kind)
+            ax.set_title(title if row[0] is axes[0, 0] else "")
             ax.spines[:].set(visible=True, color="#CCCCCC")
         row[0].set_ylabel(what)
         row[-1].legend(*row[0].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1, 0.5), markerscale=1.6)

@@ -14,9 +14,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.ticker import NullLocator
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
@@ -102,6 +104,44 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.set_ylim(len(names) - 0.5, -0.6)
 
 
+def ticks(axis: Axis, places: Sequence[float], form: str = "g") -> None:
+    """These ticks and no smaller ones, written out, also on a log axis."""
+    axis.set_ticks(places, [format(place, form).replace("-", "−") for place in places])
+    axis.set_minor_locator(NullLocator())
+
+
+def scatter(ax: Axes, plane: np.ndarray, labels: Sequence[str], colours: Mapping[str, str], markers: Mapping) -> None:
+    """Points (n, 2) of a map, a colour and a marker a label: where they lie means nothing, so there are no ticks."""
+    for name, colour in colours.items():
+        own = np.asarray(labels) == name
+        if own.any():
+            look = {"color": colour, "marker": markers.get(name, "o"), "s": 20, "alpha": 0.75, "linewidths": 0}
+            ax.scatter(*plane[own].T, label=name, **look)
+    ax.set(xticks=[], yticks=[])
+
+
+def learning(
+    ax: Axes,
+    histories: Mapping[str, Sequence[pd.DataFrame]],
+    colours: Mapping[str, str],
+    window: int = 1,
+    band: bool = True,
+) -> dict[str, float]:
+    """Mean reward of a generation's candidates against evaluations, a line a name, the `band` from the lowest to the
+    highest seed; running means of `window` generations. Returns where each line ends."""
+    ends = {}
+    for name, tables in histories.items():
+        count = min(map(len, tables))
+        runs = 100 * np.array([table["fitness"].rolling(window, min_periods=1).mean()[:count] for table in tables])
+        at, colour = tables[0]["evaluations"][:count] / 1000, colours.get(name, GREY)
+        ax.plot(at, runs.mean(axis=0), color=colour, label=name)
+        if band:
+            ax.fill_between(at, runs.min(axis=0), runs.max(axis=0), color=colour, alpha=0.15, linewidth=0)
+        ends[name] = runs.mean(axis=0)[-1]
+    ax.set(xlabel="atomic evaluations (thousands)", ylabel="mean reward of a generation (%)")
+    return ends
+
+
 def side(row: Any) -> str:
     """The colour of a difference: blue above 0, red below, grey where its interval holds 0."""
     return BLUE if row["low"] > 0 else VERMILION if row["high"] < 0 else GREY
@@ -117,20 +157,25 @@ def panels(
     origin: float | None = 0.0,
     hollow: Callable[[pd.Series], bool] = lambda row: False,
     sharex: bool = False,
+    form: str = "",
 ) -> Figure:
     """A panel a part (`titles`: part -> title), a row a system with its interval and the paper's mark.
 
-    `rows` of `stats.scores`; `look(row)`: colour, or colour and marker; `label`: what is counted; a line at `origin`.
+    `rows` of `stats.scores`; `look(row)`: colour, or colour and marker; `label`: what is counted; a line at `origin`;
+    `form`: how a number above each mark is written, if any.
     """
     titles = titles or {part: part for part in rows["part"].unique()}
-    systems = rows["system"].unique()
+    systems = rows["system"].unique().tolist()
     size = (width, 0.42 * len(systems) + 1.4)
     fig, axes = plt.subplots(1, len(titles), figsize=size, sharey=True, sharex=sharex, squeeze=False)
     for ax, (part, title) in zip(axes[0], titles.items(), strict=True):
         if origin is not None:
             ax.axvline(origin, color=GREY, linewidth=1.2)
-        for at, (_, row) in enumerate(rows[rows["part"] == part].iterrows()):
-            interval(ax, row, at, *look(row), hollow=hollow(row))
+        for _, row in rows[rows["part"] == part].iterrows():
+            interval(ax, row, systems.index(row["system"]), *look(row), hollow=hollow(row))
+            if form:
+                above = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "fontsize": 8}
+                ax.annotate(format(row["value"], form), (row["value"], systems.index(row["system"])), **above)
         ax.set_title(title)
         ax.grid(axis="y", visible=False)
         ax.set_xlabel(label if len(label) < 25 else "")  # a long one stands once, below all panels
