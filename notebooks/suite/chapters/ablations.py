@@ -1,11 +1,8 @@
 """Table 2: what TRINITY loses when a part of it is taken away and the rest is trained again.
 
-A loss is score(TRINITY) - score(variant) on the same test questions with the same draws, in points: above 0 where the
-part helps. Variants carry the names of the table's rows.
-
-How the rows are read, where the paper leaves it open: without tri-role selection every turn is a Worker's, for all K
-turns, since nobody can accept; with one agent only, the roles are still learnt. What is taken away is never chosen
-(`heads.without`), so theta, population and budget are TRINITY's own.
+A loss is score(TRINITY) - score(variant) on the same questions with the same draws, in points. Where the paper leaves
+it open: without tri-role selection every turn is a Worker's, for all K turns, since nobody can accept; with one agent
+only, the roles are still learnt. What is taken away is never chosen, so theta, population and budget stay.
 """
 
 from __future__ import annotations

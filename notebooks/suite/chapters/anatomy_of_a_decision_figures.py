@@ -1,8 +1,5 @@
-"""The pictures of notebook 01: one decision, from the tokens to the agent and the role.
-
-Every function draws the arrays it is given and returns the figure; nothing is computed here beyond the layout. Colours
-are those of `results.style`; the position that is read is always vermilion, the last position always grey and dashed.
-"""
+"""The pictures of notebook 01: one decision, from the tokens to the agent and the role. The position that is read is
+always vermilion, the last one grey and dashed."""
 
 from __future__ import annotations
 
@@ -30,10 +27,8 @@ def visible(token: str) -> str:
 
 
 def token_parts(tokens: Sequence[str], formatted: str, contents: Sequence[tuple[str, str]]) -> list[str]:
-    """Which part of the transcript each token belongs to: a part's name, or "frame" for the format's own words.
-
-    `contents` holds (part, text) in order of appearance in `formatted`; the tokens joined must give `formatted`.
-    """
+    """Which part of the transcript each token belongs to, or "frame": the format's own words. `contents`: (part, text)
+    in their order in `formatted`, to which the tokens join."""
     owner = ["frame"] * len(formatted)
     end = 0
     for part, content in contents:
@@ -183,10 +178,8 @@ def growth_figure(
     columns: float = 46,
     tail: int = 28,
 ) -> Figure:
-    """A transcript that grows, one row a stage: the tail of its tokens, then the roles' and the agents' probabilities.
-
-    A stage is (title, tokens, parts, read, agent probabilities, role probabilities).
-    """
+    """A transcript that grows, one row a stage: (title, tokens, parts, read, agent probabilities, role probabilities);
+    of the tokens the tail."""
     fig, axes = plt.subplots(len(stages), 3, figsize=(WIDTH + 2, 2.5 * len(stages)), width_ratios=[2.5, 0.9, 1])
     for (text, role_ax, agent_ax), (title, tokens, parts, read, agent_p, role_p) in zip(axes, stages, strict=True):
         cut = max(0, len(tokens) - tail)

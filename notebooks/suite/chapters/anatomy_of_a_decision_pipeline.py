@@ -31,10 +31,8 @@ def pipeline_figure(
     chosen: tuple[int, int],
     n_layers: int,
 ) -> Figure:
-    """One turn of the loop: `tokens` of a transcript, its h (d,), W (L+3, d), probabilities (L,) and (3,).
-
-    `chosen` holds the indices of the agent and the role that were decided for; they are vermilion.
-    """
+    """One turn of the loop: `tokens` of a transcript, its h (d,), W (L+3, d), probabilities (L,) and (3,); the indices
+    `chosen` of agent and role are vermilion."""
     fig, ax = plt.subplots(figsize=PAGE, layout="none")
     ax.set_position((0, 0, 1, 1))
     ax.set_axis_off()

@@ -72,10 +72,8 @@ def judge_pool(accuracy: np.ndarray, members: Sequence[int]) -> Choice:
 
 
 def frontier(accuracy: np.ndarray, share: float = 0.05, rule: Literal["near", "cells"] = "near") -> np.ndarray:
-    """(n, D) bool: the pairs of agent and data set that count as top, by either reading of A.6's "top 5 %".
-
-    "near": within `share` of the data set's best. "cells": the best `share` of all cells of the matrix (at least one).
-    """
+    """(n, D) bool: the cells that count as top, by either reading of A.6's "top 5 %": "near": within `share` of the
+    data set's best; "cells": the best `share` of all cells (at least one)."""
     E = checked(accuracy)
     if rule == "near":
         return (1 - share) * E.max(axis=0) - 1e-12 <= E
@@ -186,10 +184,8 @@ def certified(accuracy: np.ndarray, size: int) -> float:
 def agreement(
     n: int, D: int, size: int, *, width: int, matrices: int, kind: str, by: Aim, seed: int = 0
 ) -> dict[str, float]:
-    """How greedy and beam do against the enumeration on `matrices` random matrices.
-
-    Shares of matrices where the value is the enumeration's (to `DIGITS`), and the largest part of it that was missed.
-    """
+    """How greedy and beam do against the enumeration on random matrices: the share of matrices where they find its
+    value (to `DIGITS`), and the largest part of it that was missed."""
     values = []
     for number in range(matrices):
         E = random_matrix(n, D, seed + number, kind)
@@ -220,9 +216,7 @@ def offered_and_reached(
     pools: Mapping[str, Sequence[int]], rewards: Mapping[str, np.ndarray], chances: np.ndarray, families: Sequence[str]
 ) -> pd.DataFrame:
     """A row a pool: S*, Z by family and by question, the score of trainings on it, and the three error reductions.
-
-    `chances` (n, n_questions): each agent's own on each question; `rewards` (seeds, n_questions, R) of the trainings.
-    """
+    `chances` (n, n_questions): each agent's own; `rewards` (seeds, n_questions, R)."""
     by_family, rows = family_matrix(chances, families), []
     for name, members in pools.items():
         few, many = judge_pool(by_family, members), judge_pool(chances, members)
@@ -240,10 +234,8 @@ def family_matrix(chances: np.ndarray, families: Sequence[str]) -> np.ndarray:
 
 
 def chance_of_gain(means: Sequence[float], questions: Sequence[int], agents: int, draws: int, seed: int) -> np.ndarray:
-    """RER (draws,) that chance alone gives: `agents` of equal true accuracy `means` (D,) on sets of `questions` (D,).
-
-    Each accuracy is a binomial count over its questions; the largest of several counts is above the truth.
-    """
+    """RER (draws,) that chance alone gives: `agents` of equal true accuracy `means` (D,), counted on `questions` (D,);
+    the largest of several counts is above the truth."""
     generator = np.random.default_rng([seed, agents, draws])
     E = generator.binomial(questions, means, (draws, agents, len(means))) / np.asarray(questions)
     best = E.mean(axis=2).max(axis=1)
@@ -251,11 +243,8 @@ def chance_of_gain(means: Sequence[float], questions: Sequence[int], agents: int
 
 
 def random_matrix(n: int, D: int, seed: int, kind: Literal["independent", "common"] = "independent") -> np.ndarray:
-    """E (n, D) of made agents: cells uniform in [0, 1), or with a common strength of each agent and data set.
-
-    "common": sigmoid(strength_a - difficulty_d + own_ad), standard normals of size 1, 1 and 0.5, as benchmark tables
-    look: who is good at one thing is mostly good at others.
-    """
+    """E (n, D) of made agents: cells uniform in [0, 1), or as benchmark tables look ("common"): sigmoid(strength_a -
+    difficulty_d + own_ad), normals of size 1, 1 and 0.5."""
     generator = np.random.default_rng([seed, n, D])
     if kind == "independent":
         return generator.random((n, D))

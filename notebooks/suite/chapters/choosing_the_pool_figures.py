@@ -86,10 +86,7 @@ def draw_levels(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fi
 
 
 def draw_trained(frame: pd.DataFrame) -> Figure:
-    """What trained pools reach: score with its interval, the best agent alone, and both ceilings, a row a pool.
-
-    Columns pool, S*, by family, by question, score, low, high (shares).
-    """
+    """A row a pool: score with its interval, the best agent alone, and both ceilings; of `offered_and_reached`."""
     fig, ax = plt.subplots(figsize=(8.2, 0.5 * len(frame) + 1.4))
     rows = np.arange(len(frame))
     looks = (
@@ -112,10 +109,8 @@ def draw_trained(frame: pd.DataFrame) -> Figure:
 
 
 def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str], optimum: str) -> Figure:
-    """Left: how often greedy and beam find the optimum of small matrices; right: what is missed on large ones.
-
-    `small`: columns case, kind, greedy agrees, beam agrees. `large`: columns matrix, `optimum` and each way (RER).
-    """
+    """Left: how often greedy and beam find the optimum of small matrices (`agreement`, columns case, kind); right: what
+    is missed on large ones (`ways_compared`)."""
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.7))
     _agreement(axes[0], small)
     ax, rows = axes[1], np.arange(len(large))

@@ -1,11 +1,10 @@
 """What answering costs: calls, tokens, dollars and seconds a question, for every method in the same units (A.7).
 
-All calls of a method count, also those whose text is dropped. Dollars are tokens times a price list (L, 2), for input
-and output. Seconds follow a model, since nobody published any: a call takes first_token + tokens out / speed of its
-agent; `seconds` is their sum and `decision` for each choice of a coordinator, `at once` the same when calls that wait
-for no other go out together. A call waits for those before it unless its prompt was sent before: a prompt that repeats
-holds nothing of what came in between. A coordinator's calls each wait; the compiled world keeps no tokens of single
-calls, so each is taken at the published average of its agent and family, which leaves the mean as it is.
+All calls of a method count, also those whose text is dropped. Dollars are tokens times a price list (L, 2). Seconds
+follow a model, since nobody published any: a call takes first_token + tokens out / speed of its agent; `seconds` is
+their sum and `decision` for each choice of a coordinator, `at once` the same when calls that wait for no other go out
+together. A call waits for those before it unless its prompt was sent before: that holds nothing of what came in
+between. The compiled world keeps no tokens of single calls, so each is taken at its agent's and family's average.
 
 A *ladder* is what the same tokens buy elsewhere: one agent with growing effort (a majority of many answers, a longer
 reflection); between two steps a coin decides how much effort a question gets, so that any mean can be met.

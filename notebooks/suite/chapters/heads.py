@@ -1,15 +1,12 @@
 """The five heads of A.4 side by side (Tables 3 and 6): how large each is, how it scores, what it chose and read.
 
-Every head is trained by the same learner at the same budget, and plays the same test questions with the same draws.
 Rows carry the names of the paper's tables; two more stand beside them: the low-rank head at the rank that A.4's text
-names, and the sparse head with its hard gate also while it learns.
-
-The sparse head learns through a soft gate (A.4). `SoftGate` gives each candidate one Gumbel noise vector for all its
-rollouts, keyed by the training's seed, the number of evaluations made before, and the candidate's place.
+names, and the sparse head with its hard gate also while it learns. Otherwise it learns through a soft gate (A.4):
+`SoftGate` gives each candidate one Gumbel noise vector for all its rollouts, keyed by the training's seed, the number
+of evaluations made before, and the candidate's place.
 
 How much a head reads: the agents that it draws have an entropy H (bits). Part of it is chance, the mean entropy of the
-policy at a state; the rest, H minus that, is the mutual information of state and agent: 0 where the state decides
-nothing. "Blind" plays the same weights with each text replaced by the average text (`evaluation.blind`).
+policy at a state; the rest is the mutual information of state and agent: 0 where the state decides nothing.
 """
 
 from __future__ import annotations

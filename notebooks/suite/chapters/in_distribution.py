@@ -176,12 +176,11 @@ def side_by_side(ours: pd.DataFrame) -> pd.DataFrame:
 
 # --- relative error reduction ---
 def error_reduction(rewards: Mapping[str, np.ndarray], agents: Sequence[str], families: Sequence[str]) -> pd.DataFrame:
-    """A.6's ratio for TRINITY against the best of `agents` alone, by family and on the mean, with bootstrap intervals.
-    One row a part: the percentage of the best single model's errors that TRINITY removes (value, low, high); for the
-    mean also what the best model of each family would remove (`A6`), and the difference (`BEYOND`). `paper`: the same
-    from the summaries' cells. The best agents are picked by the very questions that are asked, as A.6 does, once: the
-    bootstrap draws questions and seeds, not other agents. Draws in which there is no error have no ratio and are left
-    out."""
+    """A.6's ratio for TRINITY against the best of `agents` alone, one row a part, with bootstrap intervals: the
+    percentage of the best single model's errors that TRINITY removes; for the mean also what the best model of each
+    family would remove (`A6`), and the difference (`BEYOND`); `paper`: from the summaries' cells. The best agents are
+    picked once, by the very questions that are asked, as A.6 does: the bootstrap draws questions and seeds. Draws in
+    which there is no error are left out."""
     names, families = np.asarray(families), list(dict.fromkeys(families))
     ours = np.nanmean(rewards[TRINITY], axis=2)
     singles = np.concatenate([np.nanmean(rewards[agent], axis=2) for agent in agents])

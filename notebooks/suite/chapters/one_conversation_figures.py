@@ -1,8 +1,5 @@
-"""The pictures of notebook 03: coordinated conversations, turn by turn.
-
-A conversation is drawn as lanes, one a role, and columns, one a turn: the card of a turn stands in the lane of its role
-and wears its agent's colour. Everything drawn is in the rollout; right or wrong is handed in, since no agent knows it.
-"""
+"""The pictures of notebook 03: conversations as lanes, one a role, and columns, one a turn. The card of a turn stands
+in the lane of its role and wears its agent's colour; right or wrong is handed in, since no agent knows it."""
 
 from __future__ import annotations
 
@@ -69,11 +66,8 @@ def timeline_figure(
 def views_figure(
     rollout: Rollout, panels: Sequence[tuple[str, Sequence[Transcript], np.ndarray]], width: int = 46
 ) -> Figure:
-    """What the coordinator sees under several transcript rules, side by side, a row a turn.
-
-    A panel is (title, the transcript read at each turn, the roles' chances (turns, 3) in the order of `ROLES`). The row
-    of a turn holds the line that is new to the reader there; a line that the rule keeps out is drawn empty.
-    """
+    """What the coordinator sees under several transcript rules, a row a turn: the line that is new to it, empty where
+    the rule keeps it out. A panel: (title, the transcript read at each turn, the roles' chances (turns, 3))."""
     fig, axes = plt.subplots(1, len(panels), figsize=(12, 0.9 * len(rollout.turns) + 1.1))
     for ax, (title, transcripts, chances) in zip(np.atleast_1d(axes), panels, strict=True):
         seen = 0

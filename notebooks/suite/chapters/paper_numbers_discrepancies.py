@@ -1,8 +1,5 @@
-"""Where the paper, its own cells and the released code part: the discrepancy ledger of notebook 00.
-
-Three kinds of rows: printed numbers that their own cells or formulas do not give (`Check`s), observations that no
-single printed claim rests on, and facts about the released code that public readings found (`released_code.csv`).
-"""
+"""The discrepancy ledger of notebook 00: printed numbers that their own cells or formulas do not give (`Check`s),
+observations that no single claim rests on, and facts about the released code (`released_code.csv`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Routing real LLMs by their recorded scores (notebook 16): what is compared, its tables, and the claims.
-
-Everything is scored on RouterDC's test files by the accuracy rule of each file; a mean counts benchmarks alike.
-"""
+"""Routing real LLMs by their recorded scores (notebook 16): what is compared, its tables, and the claims. Scores are
+the accuracy rule of each of RouterDC's test files; a mean counts benchmarks alike."""
 
 from __future__ import annotations
 
@@ -170,10 +168,8 @@ def variant_table(judged: Sequence[Judged]) -> pd.DataFrame:
 
 
 def unseen_choice(data: RoutingData, judged: Sequence[Judged]) -> np.ndarray:
-    """(n,): for each question what the variant chooses, trained without its benchmark, that scores best on the others.
-
-    `variant_table`'s choice by its unseen benchmarks is judged on them too, so it is flattered; this one is not.
-    """
+    """(n,): for each question what the variant chooses, trained without its benchmark, that scores best on the others:
+    not flattered, as `variant_table`'s choice by its unseen benchmarks is."""
     chosen, families = np.empty(len(data.questions), int), data.families
     for name in np.unique(families):
         rest = families != name
@@ -205,11 +201,8 @@ def held_out_best(data: RoutingData, seed: int) -> np.ndarray:
 
 
 def ceiling_table(data: RoutingData, readings: Mapping[str, np.ndarray], seed: int) -> pd.DataFrame:
-    """Per benchmark (%): its best LLM in hindsight and by cross-validation, routers that learn from its own scores by
-    cross-validation, and the oracle.
-
-    `readings`: name -> states (n, d). No contender: it learns from the questions' own file.
-    """
+    """Per benchmark (%): its best LLM in hindsight and by cross-validation, routers that learn from its own scores (so
+    no contenders) by cross-validation, and the oracle. `readings`: name -> states (n, d)."""
     table = {
         "best LLM, in hindsight": best_by_benchmark(data, data),
         "best LLM of the other folds": held_out_best(data, seed),

@@ -1,8 +1,5 @@
-"""The figures of the separability notebook (appendix A.3, Figures 12 to 14): maps, dots with intervals, curves.
-
-Each function draws on a new matplotlib figure and returns it. Colours say what a representation is made of: the trained
-SLM, an untrained one, words, or nothing but length.
-"""
+"""The figures of the separability notebook (A.3, Figures 12 to 14). Colours say what a representation is made of: the
+trained SLM, an untrained one, words, or nothing but length."""
 
 from __future__ import annotations
 

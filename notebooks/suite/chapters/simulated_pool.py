@@ -1,18 +1,15 @@
 """What fixed ways to coordinate gain in the simulated pool, exactly and without a coordinator; and its two spreads.
 
-A schedule says who acts in which role at each turn, e.g. Worker, Verifier, Worker, Verifier, Worker. Whether it ends
-with a right answer depends on a rollout's past only through a small state: the latest answer (none, wrong, right), the
-last verdict on it (none, REVISE, REVISE with a fault named) and the last plan (none, general, concrete). So its chance
-is found by carrying the distribution over these 27 states from turn to turn, for all questions at once: no sampling.
-
-The sweep asks where coordination pays: abilities are solved again for every setting, so the single agents score the
-same everywhere and only how they differ (s_p), what a plan is worth and what a verdict is worth change.
+Whether a schedule (who acts in which role at each turn) ends with a right answer depends on a rollout's past only
+through the latest answer (none, wrong, right), the last verdict on it (none, REVISE, REVISE with a fault named) and the
+last plan (none, general, concrete). So its chance is found by carrying the distribution over these 27 states from turn
+to turn, for all questions at once: no sampling. The sweep solves abilities again for every setting, so that the single
+agents score the same everywhere.
 
 `spreads` measures how much questions and agents differ on a record of repeated answers. By the model of
 `pools.calibration` agent a is right on question q with chance sigmoid(theta_a - s_d x_q + s_p y_aq), x and y standard
-normal. Each agent gave several independent answers a question, so the variance of its true chance over questions is the
-variance of its mean scores less the binomial part, and the covariance between two agents needs no correction. s_d and
-s_p are what gives the observed mean variance and mean covariance, at the observed mean scores.
+normal. The variance of an agent's true chance over questions is that of its mean scores less the binomial part; the
+covariance between two agents needs no correction.
 """
 
 from __future__ import annotations
@@ -173,9 +170,7 @@ def sweep(
     pool: SimulatedPool, policy: str, x: str, xs: Sequence[float], y: str, ys: Sequence[float], **fixed: float
 ) -> np.ndarray:
     """Gains (len(ys), len(xs)) of a policy; x and y name two of `SETTINGS`, `fixed` sets others (defaults: the pool's).
-
-    Worlds are solved once for each private_sd: nothing else moves the single agents.
-    """
+    Worlds are solved once for each private_sd: nothing else moves the single agents."""
     if unknown := [name for name in (x, y, *fixed) if name not in SETTINGS]:
         raise ValueError(f"unknown setting {unknown[0]!r} of a sweep; choose among {', '.join(SETTINGS)}")
     worlds: dict[float, World] = {}
@@ -248,11 +243,8 @@ def complementarity(world: World, pool: SimulatedPool) -> pd.DataFrame:
 
 
 def measured(pool: SimulatedPool, replicates: int, split: str = "test", z: float = 2.576) -> pd.DataFrame:
-    """One row an agent and family: its target, and its share of right answers in real replies, with an interval.
-
-    Each question is asked `replicates` times, as a first Worker. The interval has the exact spread of single answers,
-    sum of p (1 - p): the mean over questions is solved, so nothing else varies.
-    """
+    """One row an agent and family: its target, and its share of right answers in real replies to a first Worker's
+    prompt, with an interval from the exact spread of single answers, sum of p (1 - p)."""
     rows = []
     asked = [(n, question) for n, question in enumerate(pool.questions) if question.split == split]
     prompts = {n: build_prompt("worker", Transcript(question.text)) for n, question in asked}

@@ -48,10 +48,8 @@ def calibration(frame: pd.DataFrame) -> Figure:
 
 
 def behaviour(curves: Mapping[str, np.ndarray], accept: Mapping[str, np.ndarray], marks: Mapping[str, float]) -> Figure:
-    """Left: a Worker's chance with plan or diagnosis against its own; right: a Verifier's acceptance.
-
-    Each mapping goes from label to values over an even grid of own chances; `marks` from agent to its mean chance.
-    """
+    """Left: a Worker's chance with plan or diagnosis against its own; right: a Verifier's acceptance: label -> values
+    over an even grid of own chances; `marks`: agent -> its mean chance."""
     fig, axes = plt.subplots(1, 2, figsize=(11.5, 4.0))
     dashes = ("-", (0, (1, 1)), (0, (5, 2)), (0, (5, 2, 1, 2)))
     colours = (style.GREY, style.ORANGE, style.GREEN, style.BLUE)

@@ -1,13 +1,8 @@
 """What SVF offsets are made of, which of them act, what they move, and what training makes of them (section 3.1).
 
-- Counts and the tied embedding: `qwen3_shapes` has the paper's model's shapes without weights; `tiny_qwen3` is a small
-  random model of the same make, into which `write_in_order` writes the nine blocks of the released vector one after
-  the other, by NumPy's decompositions and PyTorch's state dict alone. Nothing of `trinity_core.svf` is used for it.
-- bfloat16, in which the released code computes: `bfloat16_round_trip`, `bfloat16_offsets`.
-- `choices_moved`: how far one candidate's noise moves the coordinator's choices, by its offsets and by its head.
-- `train_arm`: one side of an ablation at a small budget, judged on questions of its own; the SVF side cannot read its
-  hidden states anywhere, since every candidate has its own.
-- `tokens_read`, `probes`: what stands where a position reads, and what a linear classifier finds in its states.
+`tiny_qwen3` is a small random model of the make of the paper's, into which `write_in_order` writes the nine blocks of
+the released vector one after the other, by NumPy and PyTorch alone, not by `trinity_core.svf`. `train_arm` is one side
+of an ablation at a small budget: with SVF every candidate has hidden states of its own, to be read nowhere.
 
 Symbols: delta -> `delta`, sigma -> `sigma`, W -> the linear head of `theta`, pi -> `agent_role_probabilities`.
 """
@@ -74,11 +69,8 @@ def released_blocks(model: Any) -> dict[str, int]:
 
 
 def write_in_order(model: Any, delta: np.ndarray, anew: bool = False) -> Any:
-    """A copy of `model` into which the blocks of `delta` (nine blocks, flat) were written one after the other.
-
-    Each tensor is decomposed as it was at the start, or with `anew` as it stands when its turn comes, in which case two
-    writes to one tensor compound.
-    """
+    """A copy of `model` into which the nine blocks of `delta` (flat) were written one after the other. Each tensor is
+    decomposed as it was at the start, or with `anew` as it stands by then: two writes to one tensor compound."""
     written = copy.deepcopy(model)
     state, start = written.state_dict(), 0
     for name, size in released_blocks(model).items():
@@ -110,10 +102,8 @@ def moved_by_block(tied: bool, anew: bool = False, scale: float = 0.2, seed: int
 
 
 def bfloat16_round_trip(matrix: Any) -> tuple[float, float]:
-    """U diag(s) V^T of a float32 tensor, factors and product in bfloat16, against the tensor in bfloat16.
-
-    Returns the share of entries that come back as they were, and the error's length over the tensor's.
-    """
+    """U diag(s) V^T of a float32 tensor, factors and product in bfloat16, against the tensor in bfloat16: the share of
+    entries that come back as they were, and the error's length over the tensor's."""
     before = matrix.to(torch.bfloat16)
     u, s, vt = (part.to(torch.bfloat16) for part in torch.linalg.svd(before.float(), full_matrices=False))
     after = (u * s) @ vt
@@ -130,12 +120,9 @@ def choices_moved(
     task: Task, theta: np.ndarray, nodes: np.ndarray, sigma: float, candidates: int, seed: int, what: str = "offsets"
 ) -> dict[str, float]:
     """How far the noise of candidates N(theta, sigma^2) moves choices at transcripts `nodes` of the task's world.
-
-    `theta` is a head without offsets, `task` one with SVF; `what` draws noise for the `offsets` or for the `head`.
-    Returns, means over candidates and nodes: `state`, the length of the hidden state's change over the mean distance
-    between two of the states; `agents`, `roles`: the share of choices that change, that is the total variation between
-    the two policies.
-    """
+    `theta` is a head without offsets, `task` one with SVF; `what`: noise for the "offsets" or for the "head". Means
+    over candidates and nodes: `state`, its change over the mean distance between two states; `agents`, `roles`: the
+    share of choices that change (total variation between the two policies)."""
     if what not in ("offsets", "head"):
         raise ValueError(f"what is {what!r}; choose offsets or head")
     generator = np.random.default_rng([seed, candidates])
@@ -159,10 +146,7 @@ def choices_moved(
 def noise_table(
     task: Task, heads: Mapping[str, np.ndarray], spreads: Sequence[float], sigma: float, **noise: Any
 ) -> pd.DataFrame:
-    """`choices_moved` of several heads: by offsets of each of `spreads`, then by head weights of `sigma`.
-
-    Columns head, what, sigma, state, agents, roles.
-    """
+    """`choices_moved` of several heads: by offsets of each of `spreads`, then by head weights of `sigma`."""
     asked = [*(("offsets", spread) for spread in spreads), ("head", sigma)]
     rows = [
         {"head": name, "what": what, "sigma": spread}
@@ -175,10 +159,8 @@ def noise_table(
 
 @dataclass(frozen=True)
 class Judged:
-    """A training and rewards (n_questions, R) on some test questions, in the manner of `Trained`.
-
-    `without_offsets`: the same theta's with its SVF offsets set to 0, on the same draws; None where it has none.
-    """
+    """A training and rewards (n_questions, R) on some test questions, in the manner of `Trained`; `without_offsets`:
+    the same with all SVF offsets set to 0, on the same draws."""
 
     result: TrainingResult
     test_rewards: np.ndarray
@@ -186,10 +168,8 @@ class Judged:
 
 
 def train_arm(experiment: Experiment, seeds: int, test_per_family: int, replicates: int) -> list[Judged]:
-    """Trains `experiment` with the seeds 1 to `seeds`, in this process, and judges it on a part of the test questions.
-
-    In one process, since what lies below the adapted block is encoded once for all seeds.
-    """
+    """Trains `experiment` with the seeds 1 to `seeds` and judges it on a part of the test questions: in one process,
+    since what lies below the adapted block is encoded once for all seeds."""
     e, task, judged = experiment, make_task(experiment), []
     test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position, test_per_family)
     for seed in tqdm(range(1, seeds + 1), desc="trainings", leave=False):
@@ -206,11 +186,8 @@ def tokens_read(encoder: Encoder, texts: Sequence[Any]) -> Counter[str]:
 
 
 def probes(world: SimulatedWorld, seed: int, folds: int = 4, repeats: int = 3) -> dict[str, Accuracy]:
-    """What a linear SVM reads from the states of questions alone and followed by one answer: label -> accuracy.
-
-    `family` of a question, whether there is an answer (`answered`), and whether it is the right one (`right`). No
-    question is on both sides of a split.
-    """
+    """What a linear SVM reads from the states of questions alone and followed by one answer: their `family`, whether
+    there is an answer, whether it is right. No question is on both sides of a split."""
     states, roots = first_states(world), np.arange(len(world.questions))
     answers = [1 + len(world.pool.known(question).says.wrong) for question in world.questions]
     asked, said = np.repeat(roots, answers), np.concatenate([np.arange(count) for count in answers])

@@ -1,7 +1,5 @@
-"""The figures of notebook 07: a matrix and its offsets, which blocks act, what offsets move, two arms, drops in points.
-
-Each function draws on a new matplotlib figure and returns it. The paper's values are hollow diamonds or dashed lines.
-"""
+"""The figures of notebook 07: a matrix and its offsets, which blocks act, what offsets move, two arms, drops in
+points."""
 
 from __future__ import annotations
 

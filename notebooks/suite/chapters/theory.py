@@ -26,10 +26,8 @@ from suite.stats.separability import t_quantile
 
 
 def recombination_weights(lam: int) -> np.ndarray:
-    """The weights w (mu,) with which pycma's sep-CMA-ES moves its mean at population size `lam`; they sum to 1.
-
-    pycma's list also holds negative weights, for the lambda - mu worst: those enter the covariance only.
-    """
+    """The weights w (mu,), of sum 1, with which pycma's sep-CMA-ES moves its mean at population size `lam`: the
+    positive ones of its list; the negative enter the covariance only."""
     settings = {"CMA_diagonal": True, "popsize": lam, "verbose": -9, "seed": np.nan}
     weights = cma.CMAEvolutionStrategy([0.0, 0.0], 1.0, settings).sp.weights
     return np.array(weights[: weights.mu], dtype=np.float64)
@@ -55,11 +53,8 @@ class Kappa:
 
 
 def simulated_kappa(weights: np.ndarray, lam: int, n: int, *, draws: int, seed: int) -> Kappa:
-    """kappa by drawing `draws` populations: the ranked direction, and the length of what lies across it.
-
-    Across u the z_j are independent of their ranks, so sum_j w_j z_j has the length (sum_j w_j^2) chi^2_(n-1) there:
-    one number in place of n - 1.
-    """
+    """kappa by drawing `draws` populations. Across u the z_j are independent of their ranks, so the length of sum_j w_j
+    z_j there is drawn as the one number (sum_j w_j^2) chi^2_(n-1)."""
     rng = np.random.default_rng([seed, lam, n])
     ranked = -np.sort(-rng.standard_normal((draws, lam)), axis=1)[:, : len(weights)]
     along = ranked @ weights
@@ -119,9 +114,7 @@ def random_vectors(T: int, *, lam: int, m_cma: int, m_rs: int) -> int:
 
 
 def gain_bound(T: int, kappa_bar: float, eta: float, *, lam: int, m_cma: int, m_rs: int) -> float:
-    """Proposition 1's lower bound on the gain ratio after `T` generations, without its unspecified term -C/ln(...).
-
-    (kappa-bar/2) T / ln(max(e, N)) eta^2 with N = `random_vectors`. Stated for 2 <= T <= 60.
-    """
+    """Proposition 1's lower bound on the gain ratio after 2 <= T <= 60 generations, without its unspecified term
+    -C/ln(...): (kappa-bar/2) T / ln(max(e, N)) eta^2 with N = `random_vectors`."""
     vectors = random_vectors(T, lam=lam, m_cma=m_cma, m_rs=m_rs)
     return kappa_bar / 2 * T / math.log(max(math.e, vectors)) * eta**2

@@ -91,10 +91,8 @@ def _triangle(rng: np.random.Generator, dimensions: int, lam: int, chains: int) 
 
 
 def removed(logs: np.ndarray) -> tuple[float, float, float]:
-    """Share of f that one step removes, (value, low, high): mean over steps and chains of 1 - f'/f, 95 % over chains.
-
-    The mean of the ratios, as the proposition takes the expectation; chains are independent of each other.
-    """
+    """Share of f that one step removes: mean over steps and chains of 1 - f'/f, as the proposition takes the
+    expectation, with its 95 % interval over the independent chains."""
     shares = (1 - np.exp(np.diff(logs, axis=0))).mean(axis=0)
     half = t_quantile(len(shares)) * shares.std(ddof=1) / np.sqrt(len(shares))
     return float(shares.mean()), float(shares.mean() - half), float(shares.mean() + half)
@@ -108,10 +106,8 @@ def best_factor(n: int, weights: np.ndarray, lam: int, factors: Sequence[float],
 
 
 def pycma_logs(scales: np.ndarray, lam: int, *, steps: int, sigma: float, seed: int) -> np.ndarray:
-    """log f of pycma's mean on f(x) = sum_i scales_i x_i^2 / 2, before and after each step: (steps + 1, 1).
-
-    Step size and covariance diagonal are its own; it starts at x = (1, ..., 1).
-    """
+    """log f (steps + 1, 1) of pycma's mean on f(x) = sum_i scales_i x_i^2 / 2, before and after each step, from x = (1,
+    ..., 1) on, with pycma's own step size and diagonal."""
     rng = np.random.default_rng([seed, len(scales), 6])
     es = diagonal_strategy(np.ones(len(scales)), sigma, lam, rng)
     logs = [np.log((scales * es.mean**2).sum() / 2)]
@@ -129,10 +125,8 @@ def mean_rate(logs: np.ndarray, first: int, last: int) -> float:
 def coupled_rates(
     n: int, eps: Sequence[float], weights: np.ndarray, lam: int, *, steps: int, chains: int, seed: int
 ) -> pd.DataFrame:
-    """`rate` of steps at sigma* (as `mean_rate`) for each coupling, 0 first; `relative` to that, 95 % within `half`.
-
-    The first third of the steps is left out: a run forgets there how far it started along either eigenspace.
-    """
+    """`rate` of steps at sigma* for each coupling, 0 first, without the first third of the steps, in which a run
+    forgets how far it started along either eigenspace; `relative` to that at 0, 95 % within `half`."""
     rows = []
     for value in (0.0, *eps):
         quadratic = Quadratic.coupled(n, value) if value else Quadratic.sphere(n)

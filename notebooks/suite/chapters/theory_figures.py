@@ -1,8 +1,5 @@
-"""The figures of the theory notebook: kappa-bar, the gain ratio, the contraction, epsilon of Definition 1.
-
-Each function draws on a new matplotlib figure and returns it. What the propositions say is black and dashed, as the
-paper's value is everywhere; what was run has a colour and a marker.
-"""
+"""The figures of the theory notebook. What the propositions say is black and dashed, as the paper's value is
+everywhere; what was run has a colour and a marker."""
 
 from __future__ import annotations
 
@@ -56,11 +53,8 @@ def draw_gains(panels: Mapping[str, tuple[Mapping[str, Ratio], Sequence[float]]]
 
 
 def draw_contraction(sizes: pd.DataFrame, learning: Mapping[str, tuple], coupling: pd.DataFrame) -> Figure:
-    """Three panels: share a step removes over n; n times that share while pycma learns scales; its loss by coupling.
-
-    `sizes`: columns n, kappa, sigma*, pycma (shares). `learning`: name -> (steps/n, n x share). `coupling`: columns
-    eps, relative.
-    """
+    """Share a step removes over n (`sizes`); n times that share while pycma learns scales (`learning`: name ->
+    (steps/n, n x share)); its loss by `coupling`."""
     fig, axes = plt.subplots(1, 3, figsize=(12, 3.9))
     ax = axes[0]
     ax.plot(sizes["n"], sizes["kappa"], **STATED, label="$\\bar\\kappa/n$")

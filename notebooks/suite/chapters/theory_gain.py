@@ -59,10 +59,7 @@ class LinearModel:
 
 def step_gains(model: LinearModel, weights: np.ndarray, at: Sequence[int], *, runs: int, seed: int) -> np.ndarray:
     """Alignment and rise of the mean after each of the generations `at`, by the plain steps: (runs, len(at), 2).
-
-    Selection sees a candidate only through <theta, g>, so what lies across g is a sum of independent normal vectors, of
-    which only the length matters: exact in distribution, and thousands of runs cost what one with all n weights would.
-    """
+    Selection sees only <theta, g>, so of what lies across g only the length is drawn: exact in distribution."""
     rng = np.random.default_rng([seed, model.n, 3])
     mean, found = np.zeros(runs), []
     for done in range(1, max(at) + 1):
@@ -112,10 +109,7 @@ def gains(theta: np.ndarray, g: np.ndarray) -> tuple[float, float]:
 
 def random_gains(model: LinearModel, at: Sequence[int], *, runs: int, seed: int) -> np.ndarray:
     """Alignment and rise of the vector that measured best within the budget of `at` generations: (runs, len(at), 2).
-
-    <theta, g> is a sum of n independent terms, none of weight, so it is drawn as the normal number that it is up to
-    about 1/n; |theta|^2 is n spread^2/3 up to a percent.
-    """
+    <theta, g> is normal up to about 1/n; |theta|^2 is n spread^2/3 up to a percent."""
     rng = np.random.default_rng([seed, model.n, 5])
     counts = [random_vectors(T, lam=model.lam, m_cma=model.m_cma, m_rs=model.m_rs) for T in at]
     cosine = rng.standard_normal((runs, max(counts)))

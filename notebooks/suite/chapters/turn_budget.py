@@ -1,8 +1,5 @@
-"""Figure 4's question: what do more turns add, without training again?
-
-The rollouts of one evaluation with the largest K hold those of every smaller one (`evaluation.at_turns`), so a step
-from K to K + 1 is a difference within a rollout, and its interval that of paired differences within a training's seed.
-"""
+"""Figure 4's question: what do more turns add, without training again? The rollouts with the largest K hold those of
+every smaller one (`evaluation.at_turns`), so a step from K to K + 1 is a difference within a rollout."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """Verifying with real answers: coordinators trained on recorded conversations (notebook 17).
 
 One coordinator may hold a conversation (Worker and Verifier, K turns), one has a single step; both are trained on the
-same questions with the same number of rollouts and judged on the same test questions. Rules that are fixed for all
-questions stand in `verifying_with_recorded_answers_rules`.
-
-Symbols: n -> questions, S -> seeds, R -> rollouts a question, K -> turn budget.
+same questions with the same number of rollouts. Symbols: n -> questions, S -> seeds, R -> rollouts a question.
 """
 
 from __future__ import annotations
@@ -65,10 +62,8 @@ def learn(
     budget: int = PAPER_BUDGET,
     head: MaskedHead | None = None,
 ) -> Trained:
-    """Trains a linear head by sep-CMA-ES with the seeds 1 to `seeds` and plays the test questions with each.
-
-    `leave_out`: roles and LLMs that are never chosen (a Thinker has nothing recorded). `head` replaces that head.
-    """
+    """Trains a linear head (or `head`) by sep-CMA-ES with the seeds 1 to `seeds` and plays the test questions with
+    each. `leave_out`: roles and LLMs that are never chosen (a Thinker has nothing recorded)."""
     world.read_all()
     head = head or _head(world, leave_out)
     thetas = [train("sep-cma-es", Task(world, head), budget, seed).theta for seed in range(1, seeds + 1)]

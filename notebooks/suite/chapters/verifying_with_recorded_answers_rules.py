@@ -1,16 +1,9 @@
 """What recorded agreements of real LLMs are worth: as verdicts, and in rules that are fixed for all questions.
 
-A real LLM's own answer serves as its verdict: it accepts what it would have answered itself. Counted question by
-question on recorded answers:
-
-    P(accept | right), P(accept | wrong)   of each LLM as the Verifier of each other one, over answers that can be read:
-                                           where a Worker declines, any Verifier objects
-    rules   one LLM alone; "w answers, v checks, c answers where v objects"; a third opinion; a vote of all
-
-A rule is chosen on training questions and judged on test questions. Dollars are the recorded costs; a Verifier costs
-what its own answer cost.
-
-Symbols: n -> questions, L -> LLMs, V and W -> LLMs as Verifier and Worker.
+A real LLM's own answer serves as its verdict: it accepts what it would have answered itself; where a Worker declines,
+any Verifier objects. Rules are one LLM alone; "w answers, v checks, c answers where v objects"; a third opinion; a vote
+of all: chosen on training questions, judged on test questions. Dollars are the recorded costs; a Verifier costs what
+its own answer cost. Symbols: n -> questions, L -> LLMs, V and W -> LLMs as Verifier and Worker.
 """
 
 from __future__ import annotations
@@ -135,10 +128,8 @@ def assumed(accuracy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # --- fixed rules ---
 class Rule(NamedTuple):
-    """A rule for all questions: which LLM answers first, which checks, and which one answers where it objects.
-
-    `checks` -1: nobody, the first answer stands.
-    """
+    """Which LLM answers first, which checks (-1: nobody, the first answer stands), which one answers where it
+    objects."""
 
     works: int
     checks: int = -1
@@ -246,10 +237,8 @@ class Rival(NamedTuple):
 
 
 def rivals(train: Record, test: Record, leave_out: Sequence[str] = ()) -> dict[str, Rival]:
-    """The best rule of each kind by the training questions, on the test questions; LLMs of `leave_out` are not there.
-
-    The per-question best is no rule: it knows who is right.
-    """
+    """The best rule of each kind by the training questions, on the test questions, without the LLMs of `leave_out`. The
+    per-question best is no rule: it knows who is right."""
     keep = [place for place, agent in enumerate(train.agents) if agent not in leave_out]
     a, b = train.among(keep), test.among(keep)
     alone, checked = best_rule(a, checked=False), best_rule(a)

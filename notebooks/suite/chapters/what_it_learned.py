@@ -1,14 +1,9 @@
 """What a trained coordinator chooses, and whether that can be read off its states (Figures 7, 12, 13, 15; Table 5).
 
-- `shares`, `lead` and `transitions` count in the turns of the test rollouts of several trainings (`stats.turns`).
-- `accuracies`: how well an SVM (`stats.separability`) foretells the agent that was chosen, or the family of the
-  question, from hidden states or from the head's logits, on questions that it was not fitted on. Beside each accuracy
-  stand others: the *base rate*, always saying the commonest label; an SVM that knows only the transcript's length; and
-  the *ceiling*, always saying what the policy finds likeliest. Choices are drawn, so no predictor can be expected above
-  it.
-- `label_counts`: how often each agent is the oracle label of a question (`training.sft`).
-
-Intervals: bootstrap over seeds and questions, 95 %, as in `stats.intervals`. S, Q, L: seeds, questions, agents.
+`accuracies`: how well an SVM foretells the agent that was chosen, or the family of the question, on questions that it
+was not fitted on. Beside each accuracy stand the *base rate*, always saying the commonest label; an SVM that knows only
+the transcript's length; and the *ceiling*, always saying what the policy finds likeliest: choices are drawn, so no
+predictor can be expected above it. Intervals: as in `stats.intervals`. S, Q, L: seeds, questions, agents.
 """
 
 from __future__ import annotations

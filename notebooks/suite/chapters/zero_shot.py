@@ -1,9 +1,8 @@
-"""Table 1: a coordinator trained on the four families, asked the held-out ones.
+"""Table 1: a coordinator trained on the four families, asked our stand-ins for AIME2025, BigCodeBench and GPQA-D.
 
-The held-out questions are our stand-ins for AIME2025, BigCodeBench and GPQA-D (`questions.heldout`). The pool's
-abilities are solved per family and split, so giving it held-out questions leaves its agents on the four families as
-they were; on the held-out families each agent alone has the score of its row in Table 1. MT-Bench is not played: its
-replies are rated by a judge, and the simulated agents' replies are right or wrong, not better or worse.
+The pool's abilities are solved per family and split, so its agents stay as they were on the four families; on the
+held-out ones each agent alone has the score of its row in Table 1. MT-Bench is not played: a judge rates its replies,
+and the simulated agents' replies are right or wrong, not better or worse.
 """
 
 from __future__ import annotations
