@@ -3,7 +3,7 @@ always vermilion, the last one grey and dashed."""
 
 from __future__ import annotations
 
-import re
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -289,9 +289,4 @@ def _probability_bars(ax: Axes, probabilities: np.ndarray, names: Sequence[str])
 
 def _wrapped(name: str, width: int) -> str:
     """A name on several lines of at most `width` characters, broken after hyphens and at spaces."""
-    lines = [""]
-    for piece in re.findall(r"[^- ]+[- ]?", name):
-        if lines[-1] and len(lines[-1]) + len(piece.strip()) > width:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(line.strip() for line in lines)
+    return "\n".join(textwrap.wrap(name.replace("-", "- "), width, break_long_words=False)).replace("- ", "-")

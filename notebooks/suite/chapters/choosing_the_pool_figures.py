@@ -87,23 +87,19 @@ def draw_levels(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Fi
 
 def draw_trained(frame: pd.DataFrame) -> Figure:
     """A row a pool: score with its interval, the best agent alone, and both ceilings; of `offered_and_reached`."""
-    fig, ax = plt.subplots(figsize=(8.2, 0.5 * len(frame) + 1.4))
-    rows = np.arange(len(frame))
-    looks = (
-        ("S*", "best agent alone", "|", style.GREY),
-        ("by family", "best agent of each family", "s", style.ORANGE),
-        ("by question", "best agent of each question", "^", style.GREEN),
-    )
-    for column, label, marker, colour in looks:
-        ax.plot(100 * frame[column], rows, marker, color=colour, markersize=11 if marker == "|" else 7, label=label,
-                markeredgewidth=2.5 if marker == "|" else 0.5, linestyle="none")  # fmt: skip
-    ax.hlines(rows, 100 * frame["low"], 100 * frame["high"], color=style.METHOD_COLOURS["TRINITY"], linewidth=2)
-    ax.plot(100 * frame["score"], rows, "o", color=style.METHOD_COLOURS["TRINITY"], markersize=7, label="TRINITY")
-    ax.set_yticks(rows, frame["pool"])
-    ax.set(ylim=(len(frame) - 0.5, -0.5))
-    ax.grid(axis="y", visible=False)
-    ax.set(xlabel="right answers (%; mean of four families; bar: 95 % interval)")
-    ax.set(title="What each pool offers, and what training on it reaches")
+    title = "What each pool offers, and what training on it reaches"
+    rows = frame.rename(columns={"pool": "system", "score": "value"}).assign(part=title)
+    rows[["value", "low", "high"]] *= 100
+    label = "right answers (%; mean of four families; bar: 95 % interval)"
+    fig = style.panels(rows, lambda row: (style.METHOD_COLOURS["TRINITY"],), label, width=8.2, origin=None)
+    for column, name, marker, colour, size in (
+        ("S*", "best agent alone", "|", style.GREY, 11),
+        ("by family", "best agent of each family", "s", style.ORANGE, 7),
+        ("by question", "best agent of each question", "^", style.GREEN, 7),
+    ):
+        look = {"color": colour, "markersize": size, "markeredgewidth": 2.5 if marker == "|" else 0.5}
+        fig.axes[0].plot(100 * frame[column], range(len(frame)), marker, label=name, linestyle="none", **look)
+    fig.axes[0].plot([], [], "o", color=style.METHOD_COLOURS["TRINITY"], label="TRINITY")
     fig.legend(loc="outside lower center", ncols=4)
     return fig
 

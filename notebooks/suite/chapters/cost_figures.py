@@ -86,16 +86,10 @@ def _names(ax: Axes, part: pd.DataFrame, cost: str) -> None:
         text = f"{_brief(who)}, {SHORT[first]}" if first in SHORT else _brief(line["method"])
         own = line["kind"] == "coordinator"
         last = max(line["score"], last + step)
-        ax.annotate(
-            text,
-            (line[cost], line["score"]),
-            xytext=(line[cost] * 1.15, last - 1.8) if own else (line[cost] * 0.82, last),
-            ha="left" if own else "right",
-            va="center",
-            fontsize=8,
-            zorder=5,
-            arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3},
-        )
+        place = (line[cost] * 1.15, last - 1.8) if own else (line[cost] * 0.82, last)
+        look = {"ha": "left" if own else "right", "va": "center", "fontsize": 8, "zorder": 5}
+        line_to = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
+        ax.annotate(text, (line[cost], line["score"]), xytext=place, arrowprops=line_to, **look)
 
 
 def _brief(agent: str) -> str:

@@ -11,14 +11,10 @@ from matplotlib.figure import Figure
 from suite.results import style
 
 
-def _colour(method: str, other: str = style.GREY) -> str:
-    return style.METHOD_COLOURS.get(method.removesuffix(" (tuned)"), other)
-
-
 def learning_curves(histories: Mapping[str, Sequence[pd.DataFrame]]) -> Figure:
     """What each method's candidates score while it learns."""
     fig, ax = plt.subplots(figsize=(7.2, 3.8))
-    colours = {method: _colour(method) for method in histories}
+    colours = {method: style.method_colour(method) for method in histories}
     for method, end in style.learning(ax, histories, colours).items():
         at = histories[method][0]["evaluations"].iloc[-1] / 1000
         ax.annotate(f" {method}", (at, end), color=colours[method], va="center", fontsize=9)
@@ -50,7 +46,7 @@ def budget_curve(curves: Mapping[str, pd.DataFrame], paper_budget: int, best_sin
     as lines."""
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
     for place, (method, table) in enumerate(curves.items()):
-        dash, colour = "--" if method.endswith("(tuned)") else "-", _colour(method)
+        dash, colour = "--" if method.endswith("(tuned)") else "-", style.method_colour(method)
         at, score = table["evaluations"] * (1 + 0.03 * (place - 1.5)), table["average"]
         ax.errorbar(at, score, yerr=[score - table["low"], table["high"] - score], color=colour, linestyle=dash,
                     marker="o", markersize=4, capsize=2, linewidth=1.6)  # fmt: skip
@@ -72,5 +68,5 @@ def score_bars(table: pd.DataFrame, paper: Mapping[str, float], title: str) -> F
     rows = rows.assign(paper=rows["system"].map(paper), part=title)
     label = "score on test questions (%); hollow diamond: the paper's, on its own tasks"
     return style.panels(
-        rows, lambda row: (_colour(row["system"], style.BLACK),), label, width=7.2, origin=None, form=".1f"
+        rows, lambda row: (style.method_colour(row["system"], style.BLACK),), label, width=7.2, origin=None, form=".1f"
     )

@@ -64,8 +64,8 @@ def token_ratios() -> pd.DataFrame:
 
 
 def proposer_tokens() -> pd.DataFrame:
-    """Tables 9-12 held against the methods' own description: seven answers (Smoothie), and an aggregator (MoA). The last
-    rows are what MoA's aggregator wrote, if the seven answers cost what the single models' cost, or Smoothie's."""
+    """Tables 9-12 held against the methods' own description: seven answers (Smoothie), and an aggregator (MoA). Last:
+    what MoA's aggregator wrote, if the seven answers cost what the single models' cost, or Smoothie's."""
     singles, methods = printed_tokens("default_4096").sum(), printed_tokens("coordination")
     smoothie, moa = methods.loc["Smoothie"], methods.loc["MoA"]
     rows = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from suite.experiments import seeds_of
 from suite.recordings.opening import read_claims
 from suite.routers.methods import ONCE, Outcome, Run, best_by_benchmark, best_single
 from suite.routers.variants import Judged, Variant, folds, within_benchmarks
@@ -36,11 +37,6 @@ METHODS = {
     "SFT (rate 1e-3)": Run("sft", settings=Sft(rate=1e-3, epochs=30)),
 }
 ON_THE_CURVE = ("sep-CMA-ES", "random search", "REINFORCE")
-
-
-def seeds_of(job: Run, seeds: int) -> list[Run]:
-    """The same run with the seeds 1 to `seeds`."""
-    return [replace(job, seed=seed) for seed in range(1, seeds + 1)]
 
 
 def method_runs(seeds: int) -> dict[str, list[Run]]:

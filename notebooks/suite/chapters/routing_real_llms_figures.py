@@ -10,15 +10,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from suite.results import style
-from suite.results.style import BLACK, BLUE, GREEN, GREY, METHOD_COLOURS, OKABE_ITO
+from suite.results.style import BLACK, BLUE, GREEN, GREY, OKABE_ITO
 
 MARKERS = "os^Dv<>P"
 LINES = ((0, (1, 2)), "--", "-.")
 UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
-
-
-def _colour(method: str) -> str:
-    return next((colour for name, colour in METHOD_COLOURS.items() if method.startswith(name)), BLACK)
 
 
 def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
@@ -26,9 +22,9 @@ def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
     figure, axes = plt.subplots(1, len(planes), figsize=(4.6 * len(planes), 4.4), squeeze=False)
     names = list(dict.fromkeys(labels.tolist()))
     for ax, (title, plane) in zip(axes[0], planes.items(), strict=True):
-        for name, colour, marker in zip(names, OKABE_ITO, MARKERS, strict=False):
-            ax.scatter(*plane[labels == name].T, s=14, alpha=0.7, linewidths=0, color=colour, marker=marker, label=name)
-        ax.set(title=title, xticks=[], yticks=[])
+        looks = (dict(zip(names, some, strict=False)) for some in (OKABE_ITO, MARKERS))
+        style.scatter(ax, plane, labels, *looks)
+        ax.set_title(title)
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=len(names), markerscale=1.8)
     return figure
@@ -39,7 +35,9 @@ def draw_averages(table: pd.DataFrame, published: Mapping[str, float], lines: Ma
     rows = table.rename(columns={"method": "system", "average": "value"})
     rows = rows.assign(paper=rows["system"].map(published), part="")
     label = "accuracy on test questions (%), mean of the benchmarks; hollow diamond: published"
-    fig = style.panels(rows, lambda row: (_colour(row["system"]),), label, width=8.2, origin=None, form=".2f")
+    fig = style.panels(
+        rows, lambda row: (style.method_colour(row["system"], BLACK),), label, width=8.2, origin=None, form=".2f"
+    )
     ax = fig.axes[0]
     for place, (name, value) in enumerate(lines.items()):
         ax.axvline(value, color=GREY, linewidth=1, linestyle=":")
@@ -55,8 +53,8 @@ def draw_budgets(curves: Mapping[str, pd.DataFrame], budget: int, lines: Mapping
     for place, (method, table) in enumerate(curves.items()):
         at = table["evaluations"] * (1 + 0.04 * (place - 1.5))
         errors = np.stack([table["average"] - table["low"], table["high"] - table["average"]])
-        ax.errorbar(at, table["average"], yerr=errors, color=_colour(method), marker=MARKERS[place], markersize=4,
-                    capsize=2, linewidth=1.6, label=method)  # fmt: skip
+        look = {"color": style.method_colour(method, BLACK), "marker": MARKERS[place], "markersize": 4, "capsize": 2}
+        ax.errorbar(at, table["average"], yerr=errors, linewidth=1.6, label=method, **look)
     ax.set_xscale("log")
     ax.axvline(budget, color=BLACK, linestyle="--", linewidth=1)
     ax.annotate(" the paper's budget", (budget, ax.get_ylim()[0]), fontsize=8, va="bottom")
@@ -81,8 +79,7 @@ def draw_settings(panels: Mapping[str, pd.DataFrame], lines: Mapping[str, float]
         rows = np.arange(len(table))[::-1]
         for row, (_, entry) in zip(rows, table.iterrows(), strict=True):
             colour = GREEN if "every score" in entry["setting"] else BLUE
-            ax.plot([entry["low"], entry["high"]], [row, row], color=colour, linewidth=2.2)
-            ax.plot(entry["average"], row, "o", color=colour)
+            style.interval(ax, entry.rename({"average": "value"}), row, colour)
         for place, (name, value) in enumerate(lines.items()):
             ax.axvline(value, color=GREY, linewidth=1.2, linestyle=LINES[place % len(LINES)], label=name)
         ax.set_yticks(rows, table["setting"])

@@ -18,31 +18,24 @@ AGENT_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 def calibration(frame: pd.DataFrame) -> Figure:
     """One panel a family: each agent's measured accuracy minus the score it was to meet, with its interval."""
-    families = list(dict.fromkeys(frame["family"]))
-    agents = list(dict.fromkeys(frame["agent"]))
-    fig, axes = plt.subplots(1, len(families), figsize=(11.5, 3.7), sharey=True, sharex=True, squeeze=False)
-    reach = float(max((frame["high"] - frame["target"]).max(), (frame["target"] - frame["low"]).max())) * 1.1
-    for ax, family in zip(axes[0], families, strict=True):
-        part = frame[frame["family"] == family].set_index("agent").loc[agents]
-        ax.axvline(0, color=style.BLACK, linewidth=1)
-        for row, (name, line) in enumerate(part.iterrows()):
-            colour = style.AGENT_COLOURS.get(name, style.GREY)
-            low, middle, high = (line[key] - line["target"] for key in ("low", "measured", "high"))
-            ax.plot([low, high], [row, row], color=colour, linewidth=5, alpha=0.45, solid_capstyle="butt")
-            marker, fill = ("s", "white") if line["assumed"] else ("D", colour)
-            ax.plot(middle, row, marker, color=fill, markersize=7, markeredgecolor=style.BLACK, markeredgewidth=0.8)
-            ax.text(reach * 1.5, row, f"{line['target']:.1f}", ha="right", va="center", fontsize=8, color="#333333")
-        ax.text(reach * 1.5, -0.8, "score (%)", ha="right", va="center", fontsize=8, color="#555555")
-        ax.set(title=family, xlim=(-reach, reach * 1.53), xlabel="measured minus score (points)")
-        ax.grid(axis="y", visible=False)
-    axes[0][0].set_yticks(range(len(agents)), agents)
-    axes[0][0].set(ylim=(len(agents) - 0.5, -1.2))
-    look = {"linestyle": "none", "markeredgecolor": style.BLACK, "markersize": 7}
+    rows = frame.rename(columns={"family": "part", "agent": "system", "measured": "value"})
+    rows[["value", "low", "high"]] = rows[["value", "low", "high"]].sub(rows["target"], axis=0)
+
+    def look(row: pd.Series) -> tuple[str, str]:
+        return style.AGENT_COLOURS.get(row["system"], style.GREY), "s" if row["assumed"] else "D"
+
+    label, reach = "measured minus score (points)", 1.1 * rows[["low", "high"]].abs().to_numpy().max()
+    fig = style.panels(rows, look, label, width=11.5, hollow=lambda row: row["assumed"], sharex=True)
+    for ax, (_, part) in zip(fig.axes, rows.groupby("part", sort=False), strict=True):
+        for place, text in enumerate(["score (%)", *(f"{target:.1f}" for target in part["target"])], start=-1):
+            ax.text(reach * 1.5, place, text, ha="right", va="center", fontsize=8, color="#333333")
+        ax.set(xlim=(-reach, reach * 1.53), ylim=(rows["system"].nunique() - 0.5, -1.4))
     handles = [
-        plt.Line2D([], [], color=style.GREY, linewidth=5, alpha=0.45, label="99 % interval"),
-        plt.Line2D([], [], marker="D", color=style.GREY, label="published score", **look),
-        plt.Line2D([], [], marker="s", color="white", label="assumed score (rule)", **look),
-    ]
+        plt.Line2D([], [], color=style.GREY, linewidth=3, alpha=0.55, label="99 % interval"),
+        plt.Line2D([], [], marker="D", color=style.GREY, linestyle="none", label="published score"),
+        plt.Line2D([], [], marker="s", color=style.GREY, markerfacecolor="white", linestyle="none",
+                   label="assumed score (rule)"),
+    ]  # fmt: skip
     fig.legend(handles=handles, loc="outside lower center", ncols=3)
     return fig
 

@@ -13,7 +13,6 @@ from matplotlib.patches import FancyArrowPatch
 
 from suite.results import style
 
-KERNEL_MARKERS = {"linear": "o", "rbf": "s"}
 # Where the places of a rollout stand in a diagram, and how wide an arrow of 100 % is (points).
 PLACES = {"start": (0, 1.0), "thinker": (1.25, 1.75), "worker": (1.25, 0.25), "verifier": (2.6, 1.0),
           "accepted": (3.9, 1.0), "turn limit": (3.9, 0.1), "verifier before answer": (3.9, 1.9)}  # fmt: skip
@@ -92,15 +91,15 @@ def _diagram(ax: Axes, table: pd.DataFrame, least: float) -> None:
 def draw_foretelling(table: pd.DataFrame) -> Figure:
     """A row a test (features, labels, kernel): accuracy and its interval; grey: from base rate to ceiling; the paper's
     accuracy a diamond. `table`: of `what_it_learned.accuracies`, with a column `paper`."""
-    fig, ax = plt.subplots(figsize=(8.6, 1.2 + 0.34 * len(table)))
-    for at, (_, row) in enumerate(table.rename(columns={"accuracy": "value"}).iterrows()):
-        ax.barh(at, row["ceiling"] - row["base"], left=row["base"], color="#E2E2E2", height=0.74, zorder=0)
-        ax.plot([row["base"], row["base"]], [at - 0.37, at + 0.37], color=style.GREY, linewidth=2)
-        style.interval(ax, row, at, style.BLUE, KERNEL_MARKERS[row["kernel"]])
-    style.name_rows(ax, [f"{row.features}: {row.labels}, {row.kernel}" for row in table.itertuples()])
-    ax.grid(axis="y", visible=False)
-    ax.set(xlim=(0, 1.04), title="How well an SVM foretells")
-    fig.supxlabel("accuracy (bar: 95 % interval; grey: from base rate to ceiling; diamond: the paper)", fontsize=10)
+    rows = table.rename(columns={"accuracy": "value"}).assign(part="How well an SVM foretells")
+    rows["system"] = [f"{row.features}: {row.labels}, {row.kernel}" for row in table.itertuples()]
+    label = "accuracy (bar: 95 % interval; grey: from base rate to ceiling; diamond: the paper)"
+    looks = {"linear": (style.BLUE, "o"), "rbf": (style.BLUE, "s")}
+    fig = style.panels(rows, lambda row: looks[row["kernel"]], label, width=8.6, origin=None)
+    places, ax = np.arange(len(rows)), fig.axes[0]
+    ax.barh(places, rows["ceiling"] - rows["base"], left=rows["base"], color="#E2E2E2", height=0.74, zorder=0)
+    ax.vlines(rows["base"], places - 0.37, places + 0.37, color=style.GREY, linewidth=2)
+    ax.set_xlim(0, 1.04)
     return fig
 
 

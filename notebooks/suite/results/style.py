@@ -57,6 +57,11 @@ METHOD_COLOURS = {
 }
 
 
+def method_colour(method: str, other: str = GREY) -> str:
+    """The colour of a method, also where its name goes on, as "SFT (tuned)"; `other` where it is none of ours."""
+    return next((colour for name, colour in METHOD_COLOURS.items() if method.startswith(name)), other)
+
+
 def use() -> None:
     """Sets the suite's matplotlib rcParams for this process."""
     plt.style.use(Path(__file__).with_name("suite.mplstyle"))
