@@ -77,8 +77,7 @@ def test_an_arithmetic_order_is_exact_and_a_tie_is_no_order():
     assert verdict(evidence="arithmetic", paper=None, ours=0.01, relation="greater") is Verdict.REPRODUCED
     assert verdict(evidence="arithmetic", paper=None, ours=0.0, relation="greater") is Verdict.NOT_REPRODUCED
     assert verdict(evidence="arithmetic", paper=None, ours=0.01, tolerance=0.02, relation="greater") is (
-        Verdict.NOT_REPRODUCED
-    )
+        Verdict.NOT_REPRODUCED)
 
 
 def test_bounds_hold_for_the_whole_interval():
@@ -94,28 +93,16 @@ def test_nothing_simulated_or_standing_in_is_ever_reproduced():
     """Every relation, on either side, with and without an interval: the caps hold for all of them."""
     seen = set()
     for relation, ours, half, tolerance, stand_in, evidence in itertools.product(
-        rules.RELATIONS, (-2, -1, 0, 1, 2), (None, 0.5, 5.0), (None, 0.5), (False, True), Evidence
-    ):
+            rules.RELATIONS, (-2, -1, 0, 1, 2), (None, 0.5, 5.0), (None, 0.5), (False, True), Evidence):
         if half is None and (tolerance is None or relation in ("greater", "less")):
             continue
         interval = None if half is None else (ours - half, ours + half)
-        result = verdict(
-            evidence=evidence,
-            ours=ours,
-            interval=interval,
-            tolerance=tolerance,
-            relation=relation,
-            stand_in=stand_in,
-            paper=-1.0 if relation == "less" else 1.0,
-        )
+        result = verdict(evidence=evidence, ours=ours, interval=interval, tolerance=tolerance, relation=relation,
+                         stand_in=stand_in, paper=-1.0 if relation == "less" else 1.0)
         seen.add((evidence is Evidence.SIMULATED or stand_in, result))
     assert (True, Verdict.REPRODUCED) not in seen
-    assert {
-        (True, Verdict.CONSISTENT),
-        (True, Verdict.NOT_REPRODUCED),
-        (False, Verdict.REPRODUCED),
-        (False, Verdict.NOT_REPRODUCED),
-    } <= seen
+    assert {(True, Verdict.CONSISTENT), (True, Verdict.NOT_REPRODUCED), (False, Verdict.REPRODUCED),
+            (False, Verdict.NOT_REPRODUCED)} <= seen
 
 
 def test_caps_say_why_and_without_our_number_a_claim_is_not_testable():
@@ -125,31 +112,28 @@ def test_caps_say_why_and_without_our_number_a_claim_is_not_testable():
     assert verdict(ours=None, relation="greater", paper=None) is Verdict.NOT_TESTABLE
 
 
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [
-        ({"ours": math.nan, "tolerance": 1}, "ours is nan"),
-        ({"paper": math.nan, "tolerance": 1}, "paper is nan"),
-        ({"ours": math.inf, "tolerance": 1}, "ours is inf"),
-        ({"tolerance": math.nan}, "tolerance is nan"),
-        ({"tolerance": -1}, "tolerance is -1"),
-        ({"interval": (0, math.nan)}, "high end is nan"),
-        ({"interval": (2, 3)}, "does not hold ours = 1.0"),
-        ({"interval": (3, 0)}, "low <= high"),
-        ({"interval": 3}, "give \\(low, high\\)"),
-        ({"interval": (0, 2), "ours": None}, "ours is None"),
-        ({}, "neither tolerance nor interval"),
-        ({"relation": "greater", "paper": None}, "no interval given for a difference on real-SLM"),
-        ({"relation": "less", "paper": None, "ours": -1.0, "tolerance": 0}, "no interval given"),  # a bare estimate
-        ({"relation": "greater", "paper": -3, "interval": (0.5, 2)}, "paper is -3 with relation 'greater'"),
-        ({"relation": "less", "paper": 3, "ours": -1, "interval": (-2, -0.5)}, "paper is 3 with relation 'less'"),
-        ({"ours": True, "tolerance": 0}, "ours is True"),
-        ({"paper": None, "tolerance": 1}, "needs the paper's number"),
-        ({"paper": "1", "tolerance": 1}, "paper is '1'"),
-        ({"tolerance": 1, "relation": "near"}, "unknown relation 'near'"),
-        ({"tolerance": 1, "evidence": "guess"}, "unknown evidence class 'guess'"),
-    ],
-)
+@pytest.mark.parametrize(("given", "named"), [
+    ({"ours": math.nan, "tolerance": 1}, "ours is nan"),
+    ({"paper": math.nan, "tolerance": 1}, "paper is nan"),
+    ({"ours": math.inf, "tolerance": 1}, "ours is inf"),
+    ({"tolerance": math.nan}, "tolerance is nan"),
+    ({"tolerance": -1}, "tolerance is -1"),
+    ({"interval": (0, math.nan)}, "high end is nan"),
+    ({"interval": (2, 3)}, "does not hold ours = 1.0"),
+    ({"interval": (3, 0)}, "low <= high"),
+    ({"interval": 3}, "give \\(low, high\\)"),
+    ({"interval": (0, 2), "ours": None}, "ours is None"),
+    ({}, "neither tolerance nor interval"),
+    ({"relation": "greater", "paper": None}, "no interval given for a difference on real-SLM"),
+    ({"relation": "less", "paper": None, "ours": -1.0, "tolerance": 0}, "no interval given"),  # a bare estimate
+    ({"relation": "greater", "paper": -3, "interval": (0.5, 2)}, "paper is -3 with relation 'greater'"),
+    ({"relation": "less", "paper": 3, "ours": -1, "interval": (-2, -0.5)}, "paper is 3 with relation 'less'"),
+    ({"ours": True, "tolerance": 0}, "ours is True"),
+    ({"paper": None, "tolerance": 1}, "needs the paper's number"),
+    ({"paper": "1", "tolerance": 1}, "paper is '1'"),
+    ({"tolerance": 1, "relation": "near"}, "unknown relation 'near'"),
+    ({"tolerance": 1, "evidence": "guess"}, "unknown evidence class 'guess'"),
+])
 def test_bad_input_is_refused_by_name(given, named):
     with pytest.raises(ValueError, match=named):
         verdict(**given)
@@ -159,28 +143,12 @@ def test_every_class_and_verdict_has_a_meaning():
     assert set(pages.MEANINGS["evidence"]) == set(Evidence) and set(pages.MEANINGS["verdict"]) == set(Verdict)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (31680, "31,680"),
-        (147000.0, "147,000"),
-        (0.6146, "0.6146"),
-        (51.0666667, "51.067"),
-        (67.0175, "67.0175"),
-        (-2.28, "-2.28"),
-        (0.00001234, "1.2e-05"),
-        (12345.678, "12,345.678"),
-        (0, "0"),
-        (98765.43219, "98,765.4"),
-        (0.123456, "0.1235"),
-        (3e-10, "3e-10"),
-        (1e-16, "0"),
-        (41 - 1e-12, "41"),
-        (math.nan, "–"),
-        (-math.inf, "-inf"),
-    ],
-)
+@pytest.mark.parametrize(("value", "text"), [
+    (None, "–"), (31680, "31,680"), (147000.0, "147,000"), (0.6146, "0.6146"), (51.0666667, "51.067"),
+    (67.0175, "67.0175"), (-2.28, "-2.28"), (0.00001234, "1.2e-05"), (12345.678, "12,345.678"), (0, "0"),
+    (98765.43219, "98,765.4"), (0.123456, "0.1235"), (3e-10, "3e-10"), (1e-16, "0"), (41 - 1e-12, "41"),
+    (math.nan, "–"), (-math.inf, "-inf"),
+])
 def test_numbers_read_well(value, text):
     assert number(value) == text
 
@@ -193,20 +161,10 @@ def root(tmp_path, monkeypatch) -> Path:
 
 
 def record_claim(results: Results, id: str = "02.a", **given: object):
-    return results.claim(
-        **(
-            {
-                "id": id,
-                "statement": f"Statement of {id}",
-                "source": "Table 1",
-                "paper": 1.0,
-                "ours": 1.0,
-                "tolerance": 0.1,
-                "evidence": "real-SLM",
-            }
-            | given
-        )
-    )
+    return results.claim(**({
+        "id": id, "statement": f"Statement of {id}", "source": "Table 1", "paper": 1.0, "ours": 1.0, "tolerance": 0.1,
+        "evidence": "real-SLM",
+    } | given))
 
 
 def make_notebook(name: str, ids: list[str], profile: str = "smoke") -> Results:
@@ -226,29 +184,18 @@ def test_results_go_to_the_profiles_folder_or_where_the_runner_stages(root, tmp_
         Results("02_separability", "smoke")
 
 
-@pytest.mark.parametrize(
-    ("name", "profile", "named"),
-    [
-        ("separability", "smoke", "'separability'"),
-        ("02_separability.ipynb", "smoke", "ipynb"),
-        ("02_separability", "nope", "unknown profile 'nope'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "profile", "named"), [
+    ("separability", "smoke", "'separability'"), ("02_separability.ipynb", "smoke", "ipynb"),
+    ("02_separability", "nope", "unknown profile 'nope'"),
+])
 def test_results_refuse_unknown_names(name, profile, named):
     with pytest.raises(ValueError, match=named):
         Results(name, profile)
 
 
 def test_a_table_shows_its_caption_and_evidence_and_keeps_full_precision(root):
-    frame = pd.DataFrame(
-        {
-            "name": ["a|b", "<i>"],
-            "value": [1 / 3, -1e-12],
-            "count": [1000, 2],
-            "ok": [True, False],
-            "range": [(0.1, 0.2), None],
-        }
-    )
+    frame = pd.DataFrame({"name": ["a|b", "<i>"], "value": [1 / 3, -1e-12], "count": [1000, 2], "ok": [True, False],
+                          "range": [(0.1, 0.2), None]})
     results = Results("02_separability", "smoke")
     table = results.table(frame, "one", evidence="recorded", caption="A caption.")
     text, html = repr(table), table._repr_html_()
@@ -260,17 +207,10 @@ def test_a_table_shows_its_caption_and_evidence_and_keeps_full_precision(root):
     assert len(table) == 2
 
 
-@pytest.mark.parametrize(
-    ("values", "shown"),
-    [
-        ([1e-5, 2e-6], ["0.00001", "0.000002"]),
-        ([(math.nan, math.nan)], ["[–, –]"]),
-        ([None, math.inf, "x"], ["inf"]),
-        ([1e-14, 0.0], ["0", "0"]),
-        ([1 + 2j], ["(1+2j)"]),
-        ([4e-10, "x"], ["4e-10"]),
-    ],
-)
+@pytest.mark.parametrize(("values", "shown"), [
+    ([1e-5, 2e-6], ["0.00001", "0.000002"]), ([(math.nan, math.nan)], ["[–, –]"]), ([None, math.inf, "x"], ["inf"]),
+    ([1e-14, 0.0], ["0", "0"]), ([1 + 2j], ["(1+2j)"]), ([4e-10, "x"], ["4e-10"]),
+])
 def test_odd_cells_are_shown_as_they_are(values, shown):
     """No small number as a plain zero, no crash on a missing or endless one."""
     text = repr(Table(pd.DataFrame({"a": values}), "c"))
@@ -451,13 +391,10 @@ def test_results_that_are_not_current_say_so_everywhere(root, capsys):
     for page in pages_made:
         assert page.count("seed = 7") == 1 and page.count("no longer there") == 1
     claims = json.loads((folder / "claims.json").read_text())["claims"]
-    assert [(claim["notebook"], claim["id"]) for claim in claims] == [
-        ("00_paper_numbers", "00.a"),
-        ("02_separability", "02.a"),
-    ]
+    assert [(claim["notebook"], claim["id"]) for claim in claims] == [("00_paper_numbers", "00.a"),
+                                                                      ("02_separability", "02.a")]
     (folder / "00_paper_numbers" / "claims.json").write_text(
-        (folder / "00_paper_numbers" / "claims.json").read_text().replace('"paper": 1.0', '"paper": 1.1')
-    )
+        (folder / "00_paper_numbers" / "claims.json").read_text().replace('"paper": 1.0', '"paper": 1.1'))
     assert "changed since" in run.remarks(folder)["00_paper_numbers"]
 
 
@@ -481,24 +418,21 @@ def test_a_wrong_option_is_named(capsys, words, named):
 PICTURE = '"tables": [{"name": "../x", "caption": "", "evidence": "live"}]'
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "named"),
-    [
-        ('"figures"', "", "Invalid JSON"),
-        ('"ours": 1.0', '"ours": NaN', "ours is nan"),
-        ('"ours": 1.0', '"ours": "1"', "claims.0.ours"),
-        ('"ours": 1.0', '"ours": null', "without our number"),
-        ('"verdict": "reproduced"', '"verdict": "proved"', "'consistent', 'not reproduced' or 'not testable here'"),
-        ('"evidence": "real-SLM"', '"evidence": "simulated"', "'reproduced' on simulated evidence"),
-        ('"profile": "smoke"', '"profile": "paper"', "profile is 'paper'"),
-        ('"tables": []', PICTURE, "tables.0.name"),
-        ('"unit"', '"unity"', "claims.0.unity: Unexpected"),
-        ('"unit": ""', '"unit": null', "claims.0.unit"),
-        ('"id": "00.a"', '"id": "no-number"', "two digits"),
-        ('"id": "00.a"', '"id": "00.with space"', "two digits"),
-        ('"source": "Table 1"', '"source": " "', "source is ' '"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "named"), [
+    ('"figures"', "", "Invalid JSON"),
+    ('"ours": 1.0', '"ours": NaN', "ours is nan"),
+    ('"ours": 1.0', '"ours": "1"', "claims.0.ours"),
+    ('"ours": 1.0', '"ours": null', "without our number"),
+    ('"verdict": "reproduced"', '"verdict": "proved"', "'consistent', 'not reproduced' or 'not testable here'"),
+    ('"evidence": "real-SLM"', '"evidence": "simulated"', "'reproduced' on simulated evidence"),
+    ('"profile": "smoke"', '"profile": "paper"', "profile is 'paper'"),
+    ('"tables": []', PICTURE, "tables.0.name"),
+    ('"unit"', '"unity"', "claims.0.unity: Unexpected"),
+    ('"unit": ""', '"unit": null', "claims.0.unit"),
+    ('"id": "00.a"', '"id": "no-number"', "two digits"),
+    ('"id": "00.a"', '"id": "00.with space"', "two digits"),
+    ('"source": "Table 1"', '"source": " "', "source is ' '"),
+])
 def test_a_malformed_file_is_named_with_its_remedy(root, old, new, named):
     """A file edited by hand cannot say what `judge` would not."""
     file = make_notebook("00_paper_numbers", ["00.a"]).dir / "claims.json"
@@ -564,14 +498,8 @@ def test_the_page_escapes_everything_and_is_self_contained(root):
     assert not [link for link in seen.links if re.match(r"[a-z]+:|//", link)]
     local = [link for link in seen.links if not link.startswith("#")]
     assert all((root / "smoke" / link).is_file() for link in local)
-    assert {
-        "02_separability/figures/one.svg",
-        "02_separability/figures/one.png",
-        "02_separability/tables/two.csv",
-        "02_separability/02_separability.ipynb",
-        "REPORT.md",
-        "claims.json",
-    } <= set(local)
+    assert {"02_separability/figures/one.svg", "02_separability/figures/one.png", "02_separability/tables/two.csv",
+            "02_separability/02_separability.ipynb", "REPORT.md", "claims.json"} <= set(local)
     report = (root / "smoke" / "REPORT.md").read_text(encoding="utf-8")
     assert "<script>" not in report
 
@@ -585,10 +513,8 @@ def test_a_notebook_without_claims_still_appears(root):
 
 def test_the_command_imports_nothing_heavy():
     """`trinity` must answer at once: only the standard library behind it."""
-    script = (
-        "import sys, suite.commands\n"
-        "print([m for m in ('pandas', 'matplotlib', 'numpy', 'torch', 'cma') if m in sys.modules])"
-    )
+    script = ("import sys, suite.commands\n"
+              "print([m for m in ('pandas', 'matplotlib', 'numpy', 'torch', 'cma') if m in sys.modules])")
     env = dict(os.environ)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, check=True)
     assert done.stdout.strip() == "[]"
