@@ -233,9 +233,9 @@ def test_released_vector_that_is_none_is_refused(tmp_path, folder):
     encoder = load_encoder(folder, cache=False, input_format="chat")
     path = tmp_path / "vector.npy"
     for content, message in (
-        (np.zeros(19_456), r"holds 19456 numbers; .* needs 376 offsets \+ 480 head weights = 856; load the encoder"),
-        (np.zeros(856, dtype=np.float32), r"holds float32 of shape \(856,\); the released vector is float64"),
-        (np.zeros((1, 856)), r"float64 of shape \(1, 856\)"),
+        (np.zeros(19_456), r"the 376 offsets and 480 head weights, float64 of shape \(856,\).*load the encoder"),
+        (np.zeros(856, dtype=np.float32), "does not hold"),
+        (np.zeros((1, 856)), "does not hold"),
         (np.full(856, np.nan), "not finite"),
         (np.array([{"a": 1}], dtype=object), "vector.npy is not a plain .npy array .*only unpickled numbers are read"),
     ):
@@ -248,7 +248,7 @@ def test_released_vector_that_is_none_is_refused(tmp_path, folder):
             load_released(path, encoder)
     with open(path, "wb") as file:
         np.savez(file, a=np.zeros(3))
-    with pytest.raises(ValueError, match="several arrays"):
+    with pytest.raises(ValueError, match="does not hold"):
         load_released(path, encoder)
     with pytest.raises(FileNotFoundError, match=r"none.npy"):
         load_released(tmp_path / "none.npy", encoder)

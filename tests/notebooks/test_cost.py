@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from baseline_runs import run_baseline
 from made_states import MadeEncoder, RoundedEncoder
 
-from suite.baselines import run_baseline
 from suite.baselines.committee import vote
 from suite.chapters import cost
 from suite.chapters.in_distribution import System, run_system

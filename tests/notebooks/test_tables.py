@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from baseline_runs import run_baseline
 from made_states import made_world
 
-from suite.baselines import BASELINES, run_baseline
+from suite.baselines import BASELINES
 from suite.chapters import in_distribution as tables
 from suite.chapters.in_distribution import A6, BEYOND, MEAN, TRINITY, System
 from suite.published import BENCHMARKS, SUMMARIES

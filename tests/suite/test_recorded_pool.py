@@ -203,7 +203,7 @@ def test_pool_files_name_recorded_files_below_the_data_folder(tmp_path, bench, n
         ({"files": ["routerbench/letters_train.csv", "routellm/sums.csv"]}, "no LLM 'south/c-13b'"),
         ({"model": "x"}, "the file: unknown key 'model'; known: description, files, agents"),
     ):
-        with pytest.raises(PoolError, match=message):
+        with pytest.raises(ValueError, match=message):
             build({**config, **change}, data=tmp_path)
 
 

@@ -1,11 +1,16 @@
 """Every baseline of A.7.1, over the same pool and questions, each giving the same rollouts as the coordinator.
 
-rollouts = run_baseline("moa", pool, questions_test, seed=0)
+baseline = make_baseline("best-fixed")
+baseline.fit(pool, questions_train, seed=0)
+rollouts = baseline.run(pool, questions_test, seed=0, replicate=0)
+
+`seed`: of the baseline's own draws and training. `replicate`: of the agents' draws, in which repetitions differ.
+Rollouts are in the questions' order; for baselines of single agents, agent by agent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,10 +22,6 @@ from suite.baselines.routerdc import RouterDC
 from suite.baselines.single import RandomAgent, RandomAgentRole, SelfReflection, Single, SingleLarger
 from suite.baselines.smoothie import Smoothie
 from trinity_core.encoder import Encoder
-from trinity_core.pool import Pool
-from trinity_core.types import Question, Rollout
-
-__all__ = ["BASELINES", "Factory", "make_baseline", "run_baseline"]
 
 
 class Factory(NamedTuple):
@@ -61,24 +62,3 @@ def make_baseline(name: str, *, encoder: Encoder | None = None, **settings: Any)
     if factory.encoder and encoder is None:
         raise ValueError(f"baseline {name} reads texts: pass encoder=load_encoder(...)")
     return factory.make(**({"encoder": encoder} if factory.encoder else {}), **settings)
-
-
-def run_baseline(
-    name: str,
-    pool: Pool,
-    questions_test: Sequence[Question],
-    questions_train: Sequence[Question] = (),
-    *,
-    seed: int = 0,
-    replicate: int = 0,
-    encoder: Encoder | None = None,
-    **settings: Any,
-) -> list[Rollout]:
-    """Makes a baseline, fits it on the training questions, and runs it on the test questions.
-
-    `seed`: of the baseline's own draws and training. `replicate`: of the agents' draws; replicates are what independent
-    repetitions differ in. Rollouts are in the questions' order; for baselines of single agents, agent by agent.
-    """
-    baseline = make_baseline(name, encoder=encoder, **settings)
-    baseline.fit(pool, questions_train, seed=seed)
-    return baseline.run(pool, questions_test, seed=seed, replicate=replicate)

@@ -1,14 +1,11 @@
 """What the baselines of A.7.1 share: their interface, fixed schedules, and how single calls become a `Rollout`.
 
-Every baseline asks the same pool with the same prompts (`roles.build_prompt`), its answers meet the same checkers, and
-all its calls stand in the rollout's turns, in order, with their tokens and dollars: also those whose text is dropped.
-A failed call is never a wrong answer: where the method needed its reply, the rollout's reward is None.
+Every call of a baseline stands in the rollout's turns, with its tokens and dollars: also one whose text is dropped. A
+failed call is never a wrong answer: where the method needed its reply, the rollout's reward is None.
 
-Where a baseline is a fixed way to use the pool, the role loop itself plays it (`play`): logits that do not look at the
-question stand in for the coordinator, so turns, verdicts, stops and costs follow one set of rules for all methods.
-
-Draws are keyed by (seed, question, replicate), never by order. The first Worker call of replicate r is the same call in
-every baseline, so methods are compared on the same answers, and a paid answer is paid once.
+A fixed way to use the pool is played by the role loop itself (`play`): logits that do not look at the question stand in
+for the coordinator, so turns, verdicts, stops and costs follow one set of rules for all methods. The first Worker call
+of replicate r is the same call in every baseline: methods are compared on the same answers, and each is paid once.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ import numpy as np
 from suite.checkers import is_right
 from trinity_core.pool import Pool
 from trinity_core.rollout import Job, LoopSettings, run_rollouts
-from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
+from trinity_core.types import ROLES, Question, Role, Rollout, Turn
 
 BLOCKED = -1000.0  # a logit whose chance is exactly 0 beside a logit of 0
 TURNS = 5  # K (A.7.1)
@@ -35,11 +32,9 @@ class NotTestable(ValueError):
 class Untrained:
     """What a baseline is unless it says otherwise: it learns nothing, and `run` gives one rollout a question in order.
 
-    `per_agent`: one an agent and question instead, with the agent's number as `candidate`. `training`: the rollouts
-    that `fit`, which comes before `run`, paid for.
+    `per_agent`: one an agent and question, the agent as `candidate`. `training`: the rollouts that `fit` paid for.
     """
 
-    name = ""
     per_agent = False
     training: Sequence[Rollout] = ()
 
@@ -71,13 +66,10 @@ class OfAgents(Untrained):
 def agent_numbers(pool: Pool, agent: str | int | None) -> list[int]:
     """The number of the agent of that name or number, as a list of one; None: of all. ValueError names a wrong one."""
     names = [one.name for one in pool.agents]
-    if agent is None:
-        return list(range(len(names)))
-    if isinstance(agent, str) and agent in names:
-        return [names.index(agent)]
-    if not isinstance(agent, str) and 0 <= agent < len(names):
-        return [int(agent)]
-    raise ValueError(f"no agent {agent!r} in this pool; choose one of {', '.join(names)}, or 0 to {len(names) - 1}")
+    found = [number for number, name in enumerate(names) if agent in (None, number, name)]
+    if not found:
+        raise ValueError(f"no agent {agent!r} in this pool; choose one of {', '.join(names)}, or 0 to {len(names) - 1}")
+    return found
 
 
 def schedule(n_agents: int, *turns: tuple[int | None, Role | None]) -> np.ndarray:
@@ -128,29 +120,19 @@ def ask_all_agents(pool: Pool, questions: Sequence[Question], *, seed: int, repl
     return [asked[start : start + size] for start in range(0, len(asked), size)]
 
 
-def call_turn(
-    agent: int, n_agents: int, role: Role, prompt: Sequence[dict[str, str]], message: Message, output: str, **more: Any
-) -> Turn:
-    """The turn of a call that was made outside the loop: chances 1 for what was chosen. `numbered` sets its index."""
-    agents = tuple(float(number == agent) for number in range(n_agents))
-    roles = tuple(float(name == role) for name in ROLES)
-    return Turn(0, agent, role, False, agents, roles, tuple(prompt), message, output, **more)
-
-
 def numbered(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """The same turns with the indices 1, 2, ..."""
     return tuple(replace(turn, index=index) for index, turn in enumerate(turns, 1))
 
 
-def merged(
-    parts: Sequence[Rollout], answer: str | None, reward: float | None, *, candidate: int = 0, replicate: int = 0
-) -> Rollout:
-    """One rollout of all the turns of `parts`, which are of one question."""
+def merged(parts: Sequence[Rollout], chosen: Rollout | None, *, candidate: int = 0, replicate: int = 0) -> Rollout:
+    """One rollout of all the turns of `parts`, of one question, with the answer of `chosen`; None: without one."""
     turns = numbered(turn for part in parts for turn in part.turns)
+    answer, reward = (chosen.answer, chosen.reward) if chosen else (None, 0.0)
     stop = "failed call" if reward is None else "turn limit"
     return Rollout(parts[0].question, candidate, replicate, turns, answer, reward, stop)
 
 
-def failed(rollouts: Iterable[Rollout]) -> bool:
-    """Whether a call among these failed for good."""
-    return any(rollout.reward is None for rollout in rollouts)
+def failed(rollouts: Iterable[Rollout]) -> Rollout | None:
+    """The first of these in which a call failed for good."""
+    return next((rollout for rollout in rollouts if rollout.reward is None), None)

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from suite.baselines.base import TURNS, Untrained, agent_numbers, call_turn, numbered
+from suite.baselines.base import TURNS, Untrained, agent_numbers, numbered
 from suite.checkers import is_right
 from suite.pools import load_pool
 from trinity_core.pool import Agent, Pool
 from trinity_core.roles import HEADINGS, Transcript, build_prompt, visible
-from trinity_core.rollout import TURNS_A_REPLICATE, Job, Live, ask_all, begin, finish, take_turn
-from trinity_core.types import ROLES, Message, Question, Role, Rollout
+from trinity_core.rollout import TURNS_A_REPLICATE, Job, ask_all, begin, finish, take_turn
+from trinity_core.types import ROLES, Message, Question, Role, Rollout, Turn
 from trinity_core.world import FAILED, GOES_ON
 
 # Who coordinates unless told otherwise: Table 8's coordinator, the local model that is cut soonest, the first agent.
@@ -46,8 +46,6 @@ CHOICE = re.compile(rf"`?AGENT (\d{{1,4}}) ({'|'.join(role.upper() for role in R
 class LLMCoordinator(Untrained):
     """`agent` (name or number) of `chooser` coordinates; `chooser` None: of the pool itself, or of pool `local`."""
 
-    name = "llm-coordinator"
-
     def __init__(self, chooser: Pool | None = None, agent: str | int | None = None) -> None:
         self.chooser, self.agent = chooser, agent
 
@@ -67,48 +65,39 @@ class LLMCoordinator(Untrained):
 
     def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
         """How many of the coordinator's replies named an agent and a role."""
-        asked = [
-            turn for r in rollouts for turn in r.turns if turn.prompt and turn.prompt[-1]["content"].endswith(TASK)
-        ]
+        turns = [turn for rollout in rollouts for turn in rollout.turns if turn.prompt]
+        named = [t.suggested_role is not None for t in turns if t.prompt[-1]["content"].endswith(TASK)]
         chooser, number = self.coordinator(pool)
-        named = sum(turn.suggested_role is not None for turn in asked)
-        return (
-            f"{chooser.agents[number].name} coordinates: {named} of its {len(asked)} replies name an agent and a role"
-        )
+        name = chooser.agents[number].name
+        return f"{name} coordinates: {sum(named)} of its {len(named)} replies name an agent and a role"
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout a question. `seed` is not used: nothing is drawn here but by the models."""
+        chooser, number = self.coordinator(pool)
+        speakers = len(self.callers(pool).agents)
+        speaker = number if chooser is pool else speakers - 1
+        odds = tuple(np.eye(speakers)[speaker].tolist()), tuple(float(role == "thinker") for role in ROLES)
         acting = live = begin([Job(question, 0, replicate) for question in questions], is_right)
         for turn in range(1, TURNS + 1):
-            chosen = self._choose(pool, acting, replicate * TURNS_A_REPLICATE + turn)
+            prompts = [choice_prompt(state.transcript, pool.agents) for state in acting]
+            draw = replicate * TURNS_A_REPLICATE + turn
+            replies = ask_all(chooser, [(number, prompt, draw) for prompt in prompts])
+            chosen = []  # a rollout for which nobody is named ends here
+            for state, prompt, message in zip(acting, prompts, replies, strict=True):
+                agent, role = read_choice(message, len(pool.agents)) or (None, None)
+                output = visible(message.text) if role else ""
+                asked = Turn(0, speaker, "thinker", False, *odds, tuple(prompt), message, output, suggested_role=role)
+                state.turns.append(asked)
+                if message.finish == "error":
+                    state.stop = FAILED
+                elif role:
+                    chosen.append((state, agent, ROLES.index(role)))
             if not chosen:
                 break
             states, agents, roles = zip(*chosen, strict=True)
             take_turn(states, turn, np.array(agents), np.array(roles), pool)
             acting = [state for state in states if state.stop == GOES_ON]
         return [replace(rollout, turns=numbered(rollout.turns)) for rollout in finish(live, is_right)]
-
-    def _choose(self, pool: Pool, acting: Sequence[Live], replicate: int) -> list[tuple[Live, int, int]]:
-        """Asks the coordinator for every rollout, notes its calls, and returns who acts in which role (a number).
-
-        A rollout for which nobody is named ends here.
-        """
-        chooser, number = self.coordinator(pool)
-        prompts = [choice_prompt(state.transcript, pool.agents) for state in acting]
-        replies = ask_all(chooser, [(number, prompt, replicate) for prompt in prompts])
-        speakers = len(self.callers(pool).agents)
-        speaker = number if chooser is pool else speakers - 1
-        chosen = []
-        for state, prompt, message in zip(acting, prompts, replies, strict=True):
-            choice = read_choice(message, len(pool.agents))
-            output = "" if choice is None else visible(message.text)
-            role = choice[1] if choice else None
-            state.turns.append(call_turn(speaker, speakers, "thinker", prompt, message, output, suggested_role=role))
-            if message.finish == "error":
-                state.stop = FAILED
-            elif choice is not None:
-                chosen.append((state, choice[0], ROLES.index(choice[1])))
-        return chosen
 
 
 def choice_prompt(transcript: Transcript, agents: Sequence[Agent]) -> list[dict[str, str]]:
@@ -130,6 +119,6 @@ def _case(transcript: Transcript) -> str:
 def read_choice(message: Message, n_agents: int) -> tuple[int, Role] | None:
     """(agent, role) that a reply names; None where it is cut, holds anything else, or names no agent of the pool."""
     found = CHOICE.fullmatch(visible(message.text))
-    if message.finish != "stop" or found is None or int(found.group(1)) >= n_agents:
+    if message.finish != "stop" or found is None or int(found[1]) >= n_agents:
         return None
-    return int(found.group(1)), ROLES[[role.upper() for role in ROLES].index(found.group(2))]
+    return int(found[1]), found[2].lower()  # type: ignore[return-value]

@@ -8,13 +8,13 @@ once more), `vote` (three Workers who do not see each other). Choices are softma
 principal components of the frozen state; agents also have a logit by place. Learning is REINFORCE.
 
 Departures: the authors embed questions, modes, 26 roles and LLMs, take six modes and up to six agents, and charge
-dollars; here roles are the paper's three, and the cost is relative. Epochs, batch and Adam are those of their code."""
+dollars; here roles are the paper's three, and the cost is relative. Epochs, batch and Adam are those of their code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -24,33 +24,26 @@ from suite.baselines.base import Untrained
 from suite.baselines.committee import vote
 from suite.baselines.routerdc import question_states, standardiser
 from suite.checkers import is_right
+from suite.stats.rollouts import rollouts_table
 from trinity_core.draws import uniforms
 from trinity_core.encoder import Encoder
 from trinity_core.pool import Pool
 from trinity_core.roles import Transcript
 from trinity_core.rollout import Job, begin, finish, take_turn
-from trinity_core.types import ROLES, Message, Question, Role, Rollout
+from trinity_core.types import ROLES, Question, Role, Rollout
 from trinity_core.world import GOES_ON, NOBODY
 
-
-class Team(NamedTuple):
-    """A mode, and the role of each slot that an agent is chosen for."""
-
-    mode: Literal["single", "chain", "vote"]
-    roles: tuple[Role, ...]
-
-
 MODES = ("single", "chain", "vote")
-TEAMS = (
-    Team("single", ("worker",)),
-    Team("chain", ("thinker", "worker")),
-    Team("chain", ("worker", "verifier")),
-    Team("chain", ("thinker", "worker", "verifier")),
-    Team("vote", ("worker", "worker", "worker")),
+TEAMS: tuple[tuple[str, tuple[Role, ...]], ...] = (  # a mode, and the role of each slot that an agent is chosen for
+    ("single", ("worker",)),
+    ("chain", ("thinker", "worker")),
+    ("chain", ("worker", "verifier")),
+    ("chain", ("thinker", "worker", "verifier")),
+    ("vote", ("worker", "worker", "worker")),
 )
 SLOTS = 3
-MODE_OF = np.array([MODES.index(team.mode) for team in TEAMS])
-ROLE_OF = np.array([[ROLES.index(r) for r in t.roles] + [-1] * (SLOTS - len(t.roles)) for t in TEAMS])  # (teams, slots)
+MODE_OF = np.array([MODES.index(mode) for mode, _ in TEAMS])
+ROLE_OF = np.array([[*map(ROLES.index, roles), *[-1] * (SLOTS - len(roles))] for _, roles in TEAMS])  # (teams, slots)
 # play(questions (m,) int, teams (m,) int, agents (m, SLOTS) int, round) -> rewards (m,), costs (m,); NaN: left out
 Play = Callable[[np.ndarray, np.ndarray, np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
@@ -71,7 +64,7 @@ class Controller:
     """The cascade's weights. `choices` (3 + teams + 3 L, q + 1): rows of modes, teams, then agents role by role.
 
     `places` (teams, SLOTS, L): the agents' logits by place. `mean` (d,), `axes` (q, d): the features that are read of
-    a state. All weights are zero at first: every mode, every team of a mode and every agent is equally likely.
+    a state. All weights are zero at first: all choices are equally likely.
     """
 
     def __init__(self, n_agents: int, mean: np.ndarray, axes: np.ndarray) -> None:
@@ -121,27 +114,20 @@ def principal_axes(states: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarr
 
 
 def train(
-    states: np.ndarray,
-    n_agents: int,
-    play: Play,
-    validate: Callable[[Controller, float], float],
-    *,
-    seed: int,
-    settings: ControllerSettings = ControllerSettings(),
+    states: np.ndarray, held_out: int, n_agents: int, play: Play, *, seed: int, settings: ControllerSettings
 ) -> tuple[Controller, list[float]]:
     """The best of the epochs' checkpoints on validation (of equals the last), and every epoch's validation utility.
 
-    `states` (n, d) of the training questions. `validate(controller, unit)` is the mean utility of its likeliest teams,
-    with costs in units of `unit`. Plays whose reward or cost is NaN are left out. ValueError where the first batch all
-    failed or cost nothing, or all validation plays failed.
+    `states` (n, d) of the questions that `play` numbers; the first `held_out` validate, by their likeliest teams.
+    ValueError where the first batch all failed or cost nothing, or all validation plays failed.
     """
-    controller = Controller(n_agents, *principal_axes(states, settings.components))
+    controller = Controller(n_agents, *principal_axes(states[held_out:], settings.components))
     adam = torch.optim.Adam([controller.choices, controller.places], settings.learning_rate)
 
     def one_batch(number: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Rewards, costs and (rows, teams, agents) of one batch of plays, failed ones left out."""
         draws = np.array([uniforms(3 + SLOTS, "masrouter", seed, number, k) for k in range(settings.batch)])
-        rows = (draws[:, 0] * len(states)).astype(int)
+        rows = held_out + (draws[:, 0] * (len(states) - held_out)).astype(int)
         teams, agents = controller.choose(states[rows], draws[:, 1:])
         rewards, costs = play(rows, teams, agents, number)
         ok = ~np.isnan(rewards + costs)
@@ -151,7 +137,7 @@ def train(
     unit = float(costs.mean()) if len(costs) else np.nan
     if not unit > 0:
         raise ValueError(
-            f"the first {settings.batch} teams cost {unit} on average; costs (dollars or tokens) must be known, above 0"
+            f"the first teams cost {unit} dollars on average; costs must be known and above 0: give prices"
         )
     history, best = [], []
     batches = -(-settings.samples // settings.batch)
@@ -164,9 +150,11 @@ def train(
                 adam.zero_grad()
                 (-(advantage * controller.log_chance(states[rows], teams, agents)).mean()).backward()
                 adam.step()
-        history.append(float(validate(controller, unit)))
-        if not np.isfinite(history[-1]):
-            raise ValueError(f"validation after epoch {epoch + 1} gave {history[-1]}; all of its plays may have failed")
+        rewards, costs = play(np.arange(held_out), *controller.choose(states[:held_out]), 0)
+        utility = rewards - settings.cost_weight * costs / unit
+        if np.isnan(utility).all():
+            raise ValueError(f"all plays of the validation after epoch {epoch + 1} failed; see the turns' errors")
+        history.append(float(utility[~np.isnan(utility)].mean()))
         if history[-1] == max(history):
             best = [weights.detach().clone() for weights in (controller.choices, controller.places)]
     controller.choices, controller.places = best
@@ -186,18 +174,16 @@ def _pick(chances: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
 
 def script(team: int) -> tuple[tuple[int, Role], ...]:
     """The team's turns as (slot, role). A chain with a Verifier ends in a second try, unless it accepts before."""
-    turns = tuple(enumerate(TEAMS[team].roles))
+    turns = tuple(enumerate(TEAMS[team][1]))
     return (*turns, turns[-2]) if turns[-1][1] == "verifier" else turns
 
 
 def play_teams(
     pool: Pool, questions: Sequence[Question], teams: np.ndarray, agents: np.ndarray, replicate: int
 ) -> list[Rollout]:
-    """One rollout a question, by its team (n,) of agents (n, SLOTS), all in lockstep by turn.
-
-    A Thinker's named role changes nothing: the team stands. A failed call makes the rollout a failed one.
-    """
-    scripts, voting = [script(team) for team in teams], [TEAMS[team].mode == "vote" for team in teams]
+    """One rollout a question, by its team (n,) of agents (n, SLOTS), all in lockstep by turn. The role that a Thinker
+    names changes nothing."""
+    scripts, voting = [script(team) for team in teams], [TEAMS[team][0] == "vote" for team in teams]
     live = begin([Job(question, 0, replicate) for question in questions], is_right)
     votes: list[list[str]] = [[] for _ in live]
     for turn in range(1, max(map(len, scripts)) + 1):
@@ -220,21 +206,8 @@ def play_teams(
     return finish(live, is_right)
 
 
-def costs_of(rollouts: Sequence[Rollout], in_dollars: bool) -> np.ndarray:
-    """(n,) dollars, or tokens in and out, of all calls that did not fail; NaN where one of them is unknown."""
-
-    def cost(message: Message) -> float:
-        parts = (message.cost,) if in_dollars else (message.tokens_in, message.tokens_out)
-        return float("nan") if None in parts else float(sum(parts))
-
-    calls = [[turn.message for turn in rollout.turns if turn.message.finish != "error"] for rollout in rollouts]
-    return np.array([sum(map(cost, row)) for row in calls], dtype=float)
-
-
 class MasRouter(Untrained):
     """The baseline: trained on three quarters of the training questions, the checkpoint chosen on the last quarter."""
-
-    name = "masrouter"
 
     def __init__(self, encoder: Encoder, settings: ControllerSettings = ControllerSettings()) -> None:
         self.encoder, self.settings = encoder, settings
@@ -244,41 +217,20 @@ class MasRouter(Untrained):
     def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
         """Plays epochs x samples teams and a batch more, validates after each epoch. ValueError under 4 questions."""
         if len(questions_train) < 4:
-            raise ValueError(
-                f"{len(questions_train)} training questions; MasRouter needs 4, one of them to validate on"
-            )
+            raise ValueError(f"{len(questions_train)} training questions are too few for MasRouter; give 4 or more")
         drawn = sorted(questions_train, key=lambda q: uniforms(1, "masrouter split", seed, q.id)[0])
-        held, learnt = drawn[: len(drawn) // 4], drawn[len(drawn) // 4 :]
-        self.training = training = []
-        in_dollars: bool | None = None  # decided by the first batch
-        held_states = question_states(self.encoder, held)
-        rounds = 10_000 * seed  # of replicates: other seeds hear other answers
+        held_out, self.training = len(drawn) // 4, []
 
-        def played(
-            questions: Sequence[Question], teams: np.ndarray, agents: np.ndarray, number: int
-        ) -> tuple[np.ndarray, np.ndarray]:
-            nonlocal in_dollars
-            done = play_teams(pool, questions, teams, agents, rounds + number)
-            training.extend(done)
-            if in_dollars is None:
-                in_dollars = not np.isnan(costs_of(done, True)).any()
-            rewards = np.array([np.nan if r.reward is None else r.reward for r in done])
-            return rewards, costs_of(done, in_dollars)
+        def play(rows: np.ndarray, teams: np.ndarray, agents: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+            # Other seeds hear other answers.
+            done = play_teams(pool, [drawn[row] for row in rows], teams, agents, 10_000 * seed + number)
+            self.training.extend(done)
+            table = rollouts_table(done)
+            return table["reward"].to_numpy(float), table["cost"].to_numpy(float)
 
-        def validate(controller: Controller, unit: float) -> float:
-            rewards, costs = played(held, *controller.choose(held_states), 0)
-            ok = ~np.isnan(rewards + costs)
-            utility = rewards[ok] - self.settings.cost_weight * costs[ok] / unit
-            return float(utility.mean()) if ok.any() else np.nan
-
-        self.controller, self.history = train(
-            question_states(self.encoder, learnt),
-            len(pool.agents),
-            lambda rows, teams, agents, number: played([learnt[row] for row in rows], teams, agents, number),
-            validate,
-            seed=seed,
-            settings=self.settings,
-        )
+        states = [question_states(self.encoder, part) for part in (drawn[:held_out], drawn[held_out:])]
+        given = np.concatenate(states), held_out, len(pool.agents), play
+        self.controller, self.history = train(*given, seed=seed, settings=self.settings)
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """Each question's likeliest team plays it. ValueError before `fit`. The choice itself draws nothing."""

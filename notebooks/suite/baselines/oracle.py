@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.baselines.base import Untrained, ask_all_agents, ask_once, merged
+from suite.baselines.base import Untrained, ask_all_agents, ask_once, failed, merged
 from suite.stats.rollouts import rollouts_table
 from trinity_core.pool import Pool
 from trinity_core.types import Question, Rollout
@@ -18,8 +18,6 @@ from trinity_core.types import Question, Rollout
 class PerQuestionBest(Untrained):
     """All agents are asked; a right answer is taken wherever there is one."""
 
-    name = "per-question-best"
-
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout of L calls a question; its candidate is the first agent that is right (0: none is).
 
@@ -27,17 +25,14 @@ class PerQuestionBest(Untrained):
         """
         rollouts = []
         for group in ask_all_agents(pool, questions, seed=seed, replicate=replicate):
-            rewards = [rollout.reward for rollout in group]
-            best = rewards.index(1.0) if 1.0 in rewards else 0
-            reward = 1.0 if 1.0 in rewards else None if None in rewards else 0.0
-            rollouts.append(merged(group, group[best].answer, reward, candidate=best, replicate=replicate))
+            best = next((agent for agent, rollout in enumerate(group) if rollout.reward == 1), 0)
+            chosen = group[best] if group[best].reward else failed(group) or group[best]
+            rollouts.append(merged(group, chosen, candidate=best, replicate=replicate))
         return rollouts
 
 
 class BestFixed(Untrained):
     """One agent a family, chosen on training questions. `chosen`: family -> agent number, after `fit`."""
-
-    name = "best-fixed"
 
     def __init__(self) -> None:
         self.chosen: dict[str, int] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,27 +23,21 @@ RELEASED_AGENTS = (
 )
 
 
-def load_released(
-    path: Path | str, encoder: Encoder | None = None, agents: Sequence[str] = RELEASED_AGENTS
-) -> Coordinator:
+def load_released(path: Path | str, encoder: Encoder | None = None) -> Coordinator:
     """The authors' published vector: SVF offsets of nine blocks, then the linear head, row-major; never unpickled.
 
     For Qwen3-0.6B (the default encoder, from the hub, with its chat template): 9,216 offsets + 10 x 1,024 = 19,456.
-    ValueError where the file holds anything but finite float64 numbers, or not as many as the encoder's model needs.
+    ValueError where the file holds anything but the float64 numbers that the encoder's model needs.
     """
     try:
         vector = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} is not a plain .npy array ({error}); only unpickled numbers are read") from None
-    if not isinstance(vector, np.ndarray) or vector.dtype != np.float64 or vector.ndim != 1:
-        found = f"{vector.dtype} of shape {vector.shape}" if isinstance(vector, np.ndarray) else "several arrays"
-        raise ValueError(f"{path} holds {found}; the released vector is float64 of shape (n,)")
     encoder = encoder or load_encoder("Qwen/Qwen3-0.6B", input_format="chat")
-    offsets = Svf(encoder, "released").size
-    head = make_head("linear", len(agents), encoder.d)
-    if len(vector) != offsets + head.size:
+    offsets, weights = Svf(encoder, "released").size, make_head("linear", len(RELEASED_AGENTS), encoder.d).size
+    if getattr(vector, "shape", None) != (offsets + weights,) or vector.dtype != np.float64:
         raise ValueError(
-            f"{path} holds {len(vector)} numbers; {encoder.name!r} needs {offsets} offsets + {head.size} head weights ="
-            f" {offsets + head.size}; load the encoder that the vector was made for"
+            f"{path} does not hold the {offsets} offsets and {weights} head weights, float64 of shape "
+            f"({offsets + weights},), that {encoder.name!r} takes; load the encoder that the vector was made for"
         )
-    return Coordinator(described(encoder), tuple(agents), "linear", vector, "released")
+    return Coordinator(described(encoder), RELEASED_AGENTS, "linear", vector, "released")

@@ -48,17 +48,13 @@ class RouterSettings:
 
 @dataclass(frozen=True)
 class Router:
-    """A trained router: P (p, d + 1), k (L, p); `mean`, `scale` (d,) standardise a state.
-
-    The training's record: `losses` (steps,), and `held_out` (looks,), the mean score of its choices on the held-out
-    questions, of which the highest (of equals the last) was kept.
-    """
+    """A trained router: P (p, d + 1), k (L, p); `mean`, `scale` (d,) standardise a state. `held_out` (looks,): the mean
+    score of its choices on the held-out questions, of which the highest (of equals the last) was kept."""
 
     projection: np.ndarray
     agents: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
-    losses: np.ndarray
     held_out: np.ndarray
 
     @property
@@ -66,22 +62,13 @@ class Router:
         """How many numbers were trained: p (d + 1) + L p."""
         return self.projection.size + self.agents.size
 
-    def similarities(self, states: np.ndarray) -> np.ndarray:
-        """cos(P x, k_t) of states (n, d) -> (n, L)."""
-        return _cosines(_features(states, self.mean, self.scale), self.projection, self.agents)
-
     def choose(self, states: np.ndarray) -> np.ndarray:
         """The agent (n,) int for each state (n, d)."""
-        return self.similarities(states).argmax(axis=1)
+        return _nearest(_features(states, self.mean, self.scale), self.projection, self.agents)
 
 
 def fit(
-    states: np.ndarray,
-    scores: np.ndarray,
-    *,
-    seed: int,
-    settings: RouterSettings = RouterSettings(),
-    weights: np.ndarray | None = None,
+    states: np.ndarray, scores: np.ndarray, *, seed: int, settings: RouterSettings, weights: np.ndarray | None = None
 ) -> Router:
     """Trains a router on states (n, d) and scores (n, L) in [0, 1], by Adam with decoupled weight decay.
 
@@ -91,24 +78,22 @@ def fit(
     generator = np.random.default_rng([seed, 2024])
     mean, scale = standardiser(states)
     x = _features(states, mean, scale)
-    top, bottom = contrasts(scores, settings, generator)
-    against = pairs(scores, top, bottom)
+    against = contrasts(scores, settings, generator)
     shuffled = generator.permutation(len(x))
     held, learnt = np.split(shuffled, [int(settings.held_out * len(x)) if len(x) >= 10 else 0])
     if not against[learnt].any():
         raise ValueError(
-            f"no pair of agents to set against each other in a score table of shape {scores.shape}: a question teaches "
-            "where one agent scores above 0 and another lower and at most 0.5; give more questions"
+            f"no pair of agents to set against each other in scores of shape {scores.shape}: a question teaches where "
+            "one agent scores above 0 and another lower and at most 0.5; give more questions"
         )
     clusters = min(settings.clusters, len(np.unique(x, axis=0)))  # k-means cannot part equal points, and warns
     cluster = KMeans(clusters, n_init=10, random_state=seed).fit_predict(x)
     starts = generator.normal(size=(settings.size, x.shape[1])), generator.normal(size=(scores.shape[1], settings.size))
     trained = [torch.tensor(start, requires_grad=True) for start in starts]
     adam = torch.optim.AdamW(trained, settings.learning_rate, weight_decay=settings.decay)
-    losses: list[float] = []
     looks: list[float] = []
     best, order = trained, learnt[:0]
-    while len(losses) < settings.steps:
+    for step in range(1, settings.steps + 1):
         if weights is not None:
             odds = weights[learnt] / weights[learnt].sum()
             rows = generator.choice(learnt, min(settings.batch, len(learnt)), replace=False, p=odds)
@@ -118,32 +103,24 @@ def fit(
             rows, order = order[: settings.batch], order[settings.batch :]
         near, far = neighbours(cluster[rows], settings.far, generator)
         adam.zero_grad()
-        value = loss(*trained, x[rows], against[rows], near, far, settings.temperature, settings.weight)
-        value.backward()
+        loss(trained, x[rows], against[rows], near, far, settings).backward()
         adam.step()
-        losses.append(value.item())
-        if len(held) and len(losses) % settings.look == 0:
-            chosen = _cosines(x[held], *(array.detach().numpy() for array in trained)).argmax(axis=1)
+        if len(held) and step % settings.look == 0:
+            chosen = _nearest(x[held], *(array.detach().numpy() for array in trained))
             share = None if weights is None else weights[held]
             looks.append(float(np.average(scores[held, chosen], weights=share)))
             if looks[-1] == max(looks):
                 best = [array.detach().clone() for array in trained]
     kept = (array.detach().numpy().copy() for array in best)
-    return Router(*kept, mean, scale, np.array(losses), np.array(looks))
+    return Router(*kept, mean, scale, np.array(looks))
 
 
-def contrasts(
-    scores: np.ndarray, settings: RouterSettings, generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which agents are in top_i and bottom_i: two masks (n, L) bool, equal scores in an order drawn a question."""
+def contrasts(scores: np.ndarray, settings: RouterSettings, generator: np.random.Generator) -> np.ndarray:
+    """(n, L, L) bool: t of top_i is set against v of bottom_i, whose score is truly lower; equals in a drawn order."""
     order = np.lexsort((generator.random(scores.shape), -scores), axis=1)
     rank = np.argsort(order, axis=1)
     top = (rank < settings.top) & (scores > 0)
-    return top, (rank >= scores.shape[1] - settings.bottom) & (scores <= 0.5)
-
-
-def pairs(scores: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """(n, L, L) bool: t of the top is set against v of the bottom, where v's score is truly lower."""
+    bottom = (rank >= scores.shape[1] - settings.bottom) & (scores <= 0.5)
     return top[:, :, None] & bottom[:, None, :] & (scores[:, None, :] < scores[:, :, None])
 
 
@@ -161,25 +138,19 @@ def neighbours(cluster: np.ndarray, far: int, generator: np.random.Generator) ->
 
 
 def loss(
-    projection: Tensor,
-    agents: Tensor,
-    x: np.ndarray,
-    against: np.ndarray,
-    near: np.ndarray,
-    far: np.ndarray,
-    temperature: float,
-    weight: float,
+    trained: list[Tensor], x: np.ndarray, against: np.ndarray, near: np.ndarray, far: np.ndarray, how: RouterSettings
 ) -> Tensor:
-    """L of a batch x (m, d + 1) with its `pairs` (m, L, L), by `projection` (p, d + 1) and `agents` (L, p)."""
-    u, k = normalize(torch.as_tensor(x) @ projection.T), normalize(agents)
-    s = u @ k.T / temperature
+    """L of a batch x (m, d + 1) with its `contrasts` (m, L, L), by `trained`: P (p, d + 1) and k (L, p)."""
+    u, k = normalize(torch.as_tensor(x) @ trained[0].T), normalize(trained[1])
+    s = u @ k.T / how.temperature
     odds = torch.where(torch.as_tensor(against), torch.exp(s[:, None, :] - s[:, :, None]), 0.0)  # (m, t, v)
     value = torch.log(1 + odds.sum(dim=2)).sum() / len(x)
     rows = np.flatnonzero(near >= 0)
-    if len(rows) and weight:
+    if len(rows):
         to_far = torch.einsum("rp,rhp->rh", u[rows], u[far[rows]])
         to_near = (u[rows] * u[near[rows]]).sum(dim=1, keepdim=True)
-        value = value + weight * torch.log(1 + torch.exp((to_far - to_near) / temperature).sum(dim=1)).mean()
+        odds = torch.exp((to_far - to_near) / how.temperature)
+        value = value + how.weight * torch.log(1 + odds.sum(dim=1)).mean()
     return value
 
 
@@ -188,9 +159,9 @@ def _features(states: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.nda
     return np.hstack([(states - mean) / scale / np.sqrt(len(mean)), np.ones((len(states), 1))])
 
 
-def _cosines(x: np.ndarray, projection: np.ndarray, agents: np.ndarray) -> np.ndarray:
+def _nearest(x: np.ndarray, projection: np.ndarray, agents: np.ndarray) -> np.ndarray:
     u, k = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x @ projection.T, agents))
-    return u @ k.T
+    return (u @ k.T).argmax(axis=1)
 
 
 def standardiser(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,23 +179,17 @@ def question_states(encoder: Encoder, questions: Sequence[Question]) -> np.ndarr
 
 
 def score_table(pool: Pool, questions: Sequence[Question], answers: int, seed: int) -> tuple[np.ndarray, list[Rollout]]:
-    """(n, L): each agent's mean reward over `answers` of its own, and those answers.
-
-    Failed calls are left out; NaN where all of an agent's calls failed. Other seeds hear other answers.
-    """
-    agents = range(len(pool.agents))
-    pairs = [(agent, question) for question in questions for agent in agents]
+    """(n, L): each agent's mean reward over `answers` of its own (NaN where all calls failed), and those answers. Other
+    seeds hear other answers."""
+    pairs = [(agent, question) for question in questions for agent in range(len(pool.agents))]
     asked = ask_once(pool, pairs, seed=seed, replicates=range(seed * answers, (seed + 1) * answers))
-    rewards = np.array([np.nan if r.reward is None else r.reward for r in asked])
-    rewards = rewards.reshape(answers, len(questions), len(agents))
+    rewards = np.array([r.reward for r in asked], float).reshape(answers, len(questions), -1)  # None: NaN
     known = (~np.isnan(rewards)).sum(axis=0)
     return np.where(known > 0, np.nansum(rewards, axis=0) / np.maximum(known, 1), np.nan), asked
 
 
 class RouterDC(Untrained):
     """The baseline: trained on every agent's mean reward over `answers` answers to each training question."""
-
-    name = "routerdc"
 
     def __init__(self, encoder: Encoder, settings: RouterSettings = RouterSettings(), answers: int = 5) -> None:
         self.encoder, self.settings, self.answers = encoder, settings, answers

@@ -1,9 +1,5 @@
 """Single agents, and agents picked at random: baselines that are fixed schedules of the role loop (A.7.1).
 
-Each turn's agent and role: `single` one Worker call; `single-5x` with five times the output cap, where the pool has
-one; `self-reflection` one agent as Worker, Verifier, Worker, Verifier, Worker; `random-agent` an agent at random as
-Worker; `random-agent-role` both at random.
-
 Readings of what the paper leaves open: a reflection is a Verifier's call of the same agent on its own latest answer,
 and an ACCEPT ends the rollout, as in the loop (the paper's runs seem to go on, so costs here are lower). "Random agent"
 varies the agent alone: every turn sees the turns before, and the last complete answer counts.
@@ -17,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from suite.baselines.base import TURNS, NotTestable, OfAgents, Untrained, ask_once, play, schedule
+from suite.baselines.base import TURNS, NotTestable, OfAgents, Untrained, play, schedule
 from trinity_core.pool import Pool
 from trinity_core.rollout import Job
 from trinity_core.types import Question, Role, Rollout
@@ -28,19 +24,26 @@ REFLECTION: tuple[Role, ...] = ("worker", "verifier", "worker", "verifier", "wor
 
 
 class Single(OfAgents):
-    """Each agent alone, one call a question."""
+    """Each agent alone: one that acts in `roles`, turn by turn; here one Worker call a question."""
 
-    name = "single"
+    roles: tuple[Role, ...] = ("worker",)
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout an agent and question, agent by agent."""
-        return ask_once(pool, self.pairs(pool, questions), seed=seed, replicates=[replicate])
+        n_agents = len(pool.agents)
+        jobs = [Job(question, agent, replicate) for agent, question in self.pairs(pool, questions)]
+        rows = [schedule(n_agents, *((agent, role) for role in self.roles)) for agent in range(n_agents)]
+        return play(pool, jobs, np.stack(rows), seed=seed)
+
+
+class SelfReflection(Single):
+    """One agent answers, reflects on its answer, answers again."""
+
+    roles = REFLECTION
 
 
 class SingleLarger(Single):
     """`Single` with `LARGER` times each agent's output cap."""
-
-    name = "single-5x"
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """As `Single.run`. NotTestable where an agent has no cap: larger or not, its replies would be the same."""
@@ -64,23 +67,9 @@ def larger_cap(pool: Pool) -> Pool:
     return larger
 
 
-class SelfReflection(OfAgents):
-    """One agent answers, reflects on its answer, answers again."""
-
-    name = "self-reflection"
-
-    def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
-        """One rollout an agent and question, agent by agent."""
-        n_agents = len(pool.agents)
-        jobs = [Job(question, agent, replicate) for agent, question in self.pairs(pool, questions)]
-        rows = [schedule(n_agents, *((agent, role) for role in REFLECTION)) for agent in range(n_agents)]
-        return play(pool, jobs, np.stack(rows), seed=seed)
-
-
 class RandomAgent(Untrained):
     """An agent at random each turn, always as Worker."""
 
-    name = "random-agent"
     role: Role | None = "worker"
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
@@ -92,5 +81,4 @@ class RandomAgent(Untrained):
 class RandomAgentRole(RandomAgent):
     """Agent and role at random each turn: the role loop without a coordinator."""
 
-    name = "random-agent-role"
     role = None

@@ -37,24 +37,19 @@ def errors(distances: np.ndarray) -> np.ndarray:
     return ((size - 1) * sums - total) / ((size - 1) * (size - 2))
 
 
-def choose_independent(outputs: np.ndarray) -> int:
-    """The one agent for all questions, from outputs (n, L, dim); of equal ones the first."""
-    return int(errors(squared_distances(outputs).mean(axis=0)).argmin())
-
-
-def choose_dependent(outputs: np.ndarray) -> np.ndarray:
-    """An agent (n,) int a question, from outputs (n, L, dim)."""
-    return errors(squared_distances(outputs)).argmin(axis=1)
+def choose(outputs: np.ndarray, kind: Literal["independent", "dependent"]) -> np.ndarray:
+    """An agent (n,) int a question, from outputs (n, L, dim); of equal ones the first."""
+    distances = squared_distances(outputs)
+    if kind == "independent":
+        distances = np.broadcast_to(distances.mean(axis=0), distances.shape)
+    return errors(distances).argmin(axis=1)
 
 
 class Smoothie(Untrained):
-    """The baseline. Every question asks all L agents, and all those calls are counted.
-
-    A rollout's turns are the L Workers' calls, the chosen agent's last, so its answer is the latest Worker's.
-    """
+    """The baseline. A rollout's turns are all L agents' calls, the chosen one's last: its answer is the latest."""
 
     def __init__(self, encoder: Encoder, kind: Literal["independent", "dependent"] = "dependent") -> None:
-        self.name, self.encoder, self.kind = f"smoothie-{kind}", encoder, kind
+        self.encoder, self.kind = encoder, kind
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout a question, of L calls. ValueError where the pool has fewer than 3 agents, before any call."""
@@ -64,9 +59,8 @@ class Smoothie(Untrained):
         rollouts = []
         for column, chosen in zip(columns, self._choose(questions, columns), strict=True):
             last = column[chosen]
-            parts = [rollout for rollout in column if rollout is not last] + [last]
-            reward = None if failed(column) else last.reward
-            rollouts.append(merged(parts, last.answer, reward, replicate=replicate))
+            parts = [*(rollout for rollout in column if rollout is not last), last]
+            rollouts.append(merged(parts, failed(column) or last, replicate=replicate))
         return rollouts
 
     def _choose(self, questions: Sequence[Question], columns: list[list[Rollout]]) -> list[int]:
@@ -77,6 +71,4 @@ class Smoothie(Untrained):
         ]
         flat = np.asarray(self.encoder.encode(texts), dtype=np.float64)
         outputs = (flat / standardiser(flat)[1]).reshape(len(questions), len(columns[0]), -1)
-        if self.kind == "independent":
-            return [choose_independent(outputs)] * len(questions)
-        return choose_dependent(outputs).tolist()
+        return choose(outputs, self.kind).tolist()

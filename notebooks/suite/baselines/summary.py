@@ -12,6 +12,8 @@ from suite.stats.separability import wilson
 from trinity_core.pool import Pool, PoolError
 from trinity_core.types import Question
 
+FORMS = {"tokens_in": ",.0f", "tokens_out": ",.0f", "cost": ".4f"}  # of amounts in words
+
 
 def pool_for(name: str, questions: Sequence[Question], max_dollars: float | None) -> Pool:
     """The pool of that name for these questions. PoolError for a recorded one, and for a paid one without a limit."""
@@ -47,9 +49,6 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 def amounts(table: pd.DataFrame) -> str:
     """What a run used; an amount that is unknown for one rollout is unknown for all of them together."""
-    sums = {name: table[name].sum(skipna=False) for name in ("tokens_in", "tokens_out", "cost")}
-    tokens_in, tokens_out = (
-        "unknown" if pd.isna(sums[name]) else f"{sums[name]:,.0f}" for name in ("tokens_in", "tokens_out")
-    )
-    dollars = "unknown" if pd.isna(sums["cost"]) else f"{sums['cost']:.4f}"
+    sums = [(table[name].sum(skipna=False), form) for name, form in FORMS.items()]
+    tokens_in, tokens_out, dollars = ("unknown" if pd.isna(total) else format(total, form) for total, form in sums)
     return f"{table.calls.sum()} calls, {tokens_in} tokens in and {tokens_out} out, {dollars} dollars"

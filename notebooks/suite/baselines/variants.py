@@ -46,10 +46,6 @@ def without(head: Head, names: Sequence[str], agents: Sequence[str]) -> MaskedHe
     could still name: its word goes before the head's.
     """
     options = [*agents, *ROLES]
-    if len(agents) != head.n_agents:
-        raise ValueError(f"{len(agents)} agents' names for a head of {head.n_agents}; give the pool's own, in order")
-    if isinstance(names, str) or not names:
-        raise ValueError(f"without {names!r}: give a tuple of at least one name, such as ('thinker',)")
     if unknown := [name for name in names if name not in options]:
         raise ValueError(f"cannot do without {unknown[0]!r}; choose among {', '.join(options)}")
     for kind, members in (("agent", agents), ("role", ROLES)):
@@ -65,19 +61,16 @@ def without(head: Head, names: Sequence[str], agents: Sequence[str]) -> MaskedHe
 class Whitening:
     """h -> A h, with A = (M + shrink * tr(M)/d * I)^(-1/2) of some states' second moments M = E[h h^T] (d, d).
 
-    A head W on whitened features is the linear head W A: a change of coordinates in which all directions are alike, so
-    that one step size fits them all. The states' mean is not taken out: a head without bias prefers an agent
-    everywhere through what all states share, and could not without it.
+    A head W on whitened features is the linear head W A, in coordinates where one step size fits all directions. The
+    states' mean is not taken out: through it, a head without bias prefers an agent everywhere.
     """
 
     matrix: np.ndarray
 
     @classmethod
     def fit(cls, states: np.ndarray, shrink: float = 0.1) -> Whitening:
-        """From states (n, d), n >= 2."""
+        """From states (n, d)."""
         states = np.asarray(states, np.float64)
-        if states.ndim != 2 or len(states) < 2:
-            raise ValueError(f"states of shape {states.shape} cannot be whitened; give (n, d) with n of at least 2")
         values, vectors = np.linalg.eigh(states.T @ states / len(states))
         scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + shrink * values.mean())
         return cls((vectors * scale) @ vectors.T)

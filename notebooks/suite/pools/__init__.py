@@ -19,25 +19,20 @@ KINDS = {"simulated": simulated.SimulatedPool, "slm": slm.build, "litellm": llm.
 
 
 def load_pool(name_or_path: str | Path, **settings: Any) -> Pool:
-    """The pool of a file: `data/pools/<name>.yaml`, or any path to a .yaml file.
+    """The pool of a file: `data/pools/<name>.yaml`, or any path to a .yaml file. PoolError names what is wrong in it.
 
-    `settings` go to the pool's kind (`questions=` for the simulated pool, `budget=`, `cache=` for litellm, `data=` and
-    `says=` for recorded answers ...). `questions=` may be given to every kind: those that do not need it pass over it.
-    PoolError names what is wrong with the file or a setting.
+    `settings` go to the pool's kind (`questions=` and `seed=` for the simulated pool, `budget=`, `cache=` for litellm,
+    `data=` and `says=` for recorded answers ...); a kind that does not need `questions=` passes over it.
     """
     config = read_config(name_or_path)
     kind = config.pop("kind", None)
     if kind not in KINDS:
         raise PoolError(f"{name_or_path}: unknown kind {kind!r}; choose one of {', '.join(KINDS)}")
-    build = KINDS[kind]
-    known = list(signature(build).parameters)[1:]
-    if "questions" not in known:
+    if "questions" not in signature(KINDS[kind]).parameters:
         settings.pop("questions", None)
-    if unknown := [name for name in settings if name not in known]:
-        raise PoolError(f"load_pool: unknown setting {unknown[0]!r} of a {kind} pool; known: {', '.join(known)}")
     try:
-        return build(config, **settings)
-    except PoolError as error:
+        return KINDS[kind](config, **settings)
+    except ValueError as error:
         raise PoolError(f"{name_or_path}: {error}") from None
 
 

@@ -1,9 +1,8 @@
 """The budget of a run in calls and dollars.
 
-The cap is hard: before a request is sent, the most that it can cost is set aside, and it is sent only where everything
-spent and set aside stays within the budget. Where it does not fit, the call waits for those in work to come back (most
-cost far less than was set aside); `BudgetExceeded` is raised only when none is left, so that all that was paid for is
-on disk by then, and a rerun with a new budget goes on from there.
+The cap is hard: before a request is sent, the most that it can cost is set aside, and it is sent only where all that is
+spent and set aside stays within the budget. One that does not fit waits for those in work to come back (most cost far
+less than was set aside); `BudgetExceeded` is raised only when none is left: all that was paid for is then on disk.
 """
 
 from __future__ import annotations
@@ -12,19 +11,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated
 
-from pydantic import Field
-
-from suite.pools.config import Amount, Strict, checked
 from trinity_core.pool import BudgetExceeded
-
-
-class Caps(Strict):
-    """The most of calls and dollars; None: no limit."""
-
-    max_calls: Annotated[int, Field(ge=0)] | None
-    max_dollars: Amount | None
 
 
 @dataclass
@@ -42,8 +30,7 @@ class Budget:
     """
 
     def __init__(self, max_calls: int | None = None, max_dollars: float | None = None) -> None:
-        caps = checked(Caps, {"max_calls": max_calls, "max_dollars": max_dollars}, "the budget")
-        self.max_calls, self.max_dollars = caps.max_calls, caps.max_dollars
+        self.max_calls, self.max_dollars = max_calls, max_dollars
         self.calls, self.dollars, self.unpriced = 0, 0.0, 0
         self._set_aside, self._in_work = 0.0, 0
         self._back = asyncio.Event()
@@ -52,7 +39,8 @@ class Budget:
         """Why a request of at most `most` dollars does not fit now; None: it does."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             return f"{self.calls} of {self.max_calls} calls are spent"
-        if self.max_dollars is not None and self.dollars + self._set_aside + most > self.max_dollars:
+        # Not `>`: a cap that is no number lets nothing pass.
+        if self.max_dollars is not None and not self.dollars + self._set_aside + most <= self.max_dollars:
             return f"{self.dollars:.4f} of {self.max_dollars:g} dollars are spent and the next call may cost {most:.4f}"
         return None
 

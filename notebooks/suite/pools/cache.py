@@ -13,13 +13,12 @@ import fcntl
 import hashlib
 import json
 import os
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from suite.pools.config import Messages
@@ -51,27 +50,18 @@ async def to_its_end(call: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+_in_work: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()  # of a process, by key
+
+
 class AnswerCache:
-    """The answers of one folder. `AnswerCache.at(folder)` gives the one object of this process for it."""
+    """The answers in `folder`, by default `answers/` of the suite's cache folder."""
 
-    _open: ClassVar[dict[tuple[int, Path], AnswerCache]] = {}
-    _open_lock = threading.Lock()
-
-    def __init__(self, folder: Path) -> None:
-        self._in_work: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        with _named():
-            self._store = Store(folder / "answers.sqlite", precious=True)
-            self._claims = os.open(folder / "in-work.lock", os.O_RDWR | os.O_CREAT, 0o644)
-
-    @classmethod
-    def at(cls, folder: str | Path | None = None) -> AnswerCache:
-        """The cache in `folder`, by default `answers/` of the suite's cache folder."""
+    def __init__(self, folder: str | Path | None = None) -> None:
         place = Path(folder).expanduser() if folder is not None else cache_dir() / "answers"
-        with cls._open_lock:
-            key = (os.getpid(), place.resolve())
-            if key not in cls._open:
-                cls._open[key] = cls(place)
-            return cls._open[key]
+        with _named():
+            self._store = Store(place / "answers.sqlite", precious=True)
+            # Never closed: that would drop the claims of every other cache of this process on the same file.
+            self._claims = os.open(place / "in-work.lock", os.O_RDWR | os.O_CREAT, 0o644)
 
     def get(self, key: str) -> Message | None:
         """The stored answer, marked `cached`; its `cost` is what it cost when it was asked."""
@@ -103,7 +93,7 @@ class AnswerCache:
         """
         if stored := self.get(key):
             return stored
-        async with self._in_work.setdefault(key, asyncio.Lock()), self._claim(key):
+        async with _in_work.setdefault((os.getpid(), key), asyncio.Lock()), self._claim(key):
             return self.get(key) or await produce()
 
     @asynccontextmanager

@@ -4,8 +4,7 @@
 
 with f, s the question's family and split, difficulty ~ N(0, s_d^2), private ~ N(0, s_p^2), both keyed by what they
 belong to. theta is the root of: mean over the questions of (f, s) = the agent's published score on f. So the mean is
-exact over the questions at hand, whatever their draws, and only the noise of single answers remains. One theta a split,
-so that no split is easier by the luck of its draws.
+exact on each split, whatever its draws, and only the noise of single answers remains.
 
 Scores are read from `data/paper`. Where a family's table has no row of an agent, its score is assumed (`assumed: true`)
 by the rule of `assumed_score`, from a related task on which all agents have one.
@@ -17,37 +16,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from suite.pools.config import AgentEntry, Strict, Text, checked, different_names
+from suite.pools.config import AgentEntry, Strict, Text, different_names
 from suite.published import published
 from trinity_core.draws import uniforms
 from trinity_core.pool import Agent, PoolError
 from trinity_core.types import Question
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 TOKEN_TABLE, TOKEN_SETTING = "tables9_12_output_tokens", "default_4096"
 KIN_TABLE = "table1_zero_shot"  # where every agent has a score
 
 
-class Assumption(Strict):
-    """An assumed number, and in a few words why it is this one."""
-
-    value: float
-    reason: Text
-
-
-def _value(entry: Any) -> Any:
-    return checked(Assumption, entry, "an assumption").value if isinstance(entry, Mapping) else entry
-
-
-Logits = Annotated[float, BeforeValidator(_value), Field(ge=0)]
-Share = Annotated[float, BeforeValidator(_value), Field(ge=0, le=1)]
+Stated = BeforeValidator(lambda entry: entry.get("value") if isinstance(entry, Mapping) else entry)
+Logits = Annotated[float, Stated, Field(ge=0)]
+Share = Annotated[float, Stated, Field(ge=0, le=1)]
 
 
 class Assumptions(Strict):
@@ -71,11 +58,10 @@ class Assumptions(Strict):
 
     def accept(self, right: bool, skill: Any) -> Any:
         """P(ACCEPT) for a right or a wrong answer by a Verifier whose own chance on the question is `skill`."""
-        weak, strong = (
-            (self.accept_right_weak, self.accept_right_strong)
-            if right
-            else (self.accept_wrong_weak, self.accept_wrong_strong)
-        )
+        if right:
+            weak, strong = self.accept_right_weak, self.accept_right_strong
+        else:
+            weak, strong = self.accept_wrong_weak, self.accept_wrong_strong
         return weak + (strong - weak) * skill
 
 
@@ -118,23 +104,18 @@ class Target:
 
 @lru_cache
 def table(name: str) -> pd.DataFrame:
-    """A table of `data/paper` by the entries of its first column; PoolError where there is no such table."""
-    try:
-        frame = published(name)
-    except ValueError as error:
-        raise PoolError(str(error)) from None
+    """A table of `data/paper` by the entries of its first column; ValueError where there is no such table."""
+    frame = published(name)
     return frame.set_index(frame.columns[0])
 
 
-def cell(name: str, row: str, column: str, full: float = 1.0) -> float:
-    """One number of a published table, divided by `full`. PoolError names a missing row, column or number."""
+def cell(name: str, row: str | None, column: str, full: float = 1.0) -> float:
+    """One number of a published table, divided by `full`. PoolError names a missing row or column."""
     try:
         return float(table(name).at[row, column]) / full
     except KeyError as missing:
         rows, columns = (", ".join(map(str, labels)) for labels in table(name).axes)
         raise PoolError(f"table {name} has no row or column {missing}; rows: {rows}; columns: {columns}") from None
-    except ValueError:
-        raise PoolError(f"table {name} has no number in row {row!r}, column {column!r}") from None
 
 
 def logit(p: float) -> float:
@@ -164,20 +145,15 @@ def read_targets(file: SimulatedFile) -> dict[tuple[str, str], Target]:
             who = agent.name
             if who in known:
                 value, source = known[who], f"{score.table}, {rows[who]}, {score.column}"
-            elif not agent.assumed:
-                raise PoolError(f"agent {who}: no row of {score.table} named under `rows`, and no `assumed: true`")
-            elif score.kin is None or not known:
-                raise PoolError(
-                    f"scores.{family}: agent {who} has no row in {score.table}; name a column of Table 1 as `kin`"
-                )
-            else:
-                if lacking := [one.name for one in file.agents if KIN_TABLE not in one.rows]:
-                    raise PoolError(
-                        f"agent {lacking[0]}: `rows` names no row of {KIN_TABLE}, which assumed scores need"
-                    )
-                kin = {one.name: cell(KIN_TABLE, one.rows[KIN_TABLE], score.kin, 100) for one in file.agents}
+            elif agent.assumed and score.kin and known:
+                kin = {one.name: cell(KIN_TABLE, one.rows.get(KIN_TABLE), score.kin, 100) for one in file.agents}
                 value = assumed_score(kin[who], [kin[name] for name in known], list(known.values()))
                 source = f"rule from {KIN_TABLE}, {score.kin}"
+            else:
+                raise PoolError(
+                    f"agent {who} has no score on {family}: name its row of {score.table} under `rows`, or say "
+                    "`assumed: true` and name a column of Table 1 as the family's `kin`"
+                )
             if not 0 < value < 1:
                 raise PoolError(f"the score of {who} on {family} is {value}; it must be inside 0 to 1")
             targets[who, family] = Target(who, family, value, who not in known, source)
@@ -187,16 +163,11 @@ def read_targets(file: SimulatedFile) -> dict[tuple[str, str], Target]:
 def output_tokens(file: SimulatedFile, families: Sequence[str]) -> dict[tuple[str, str], float]:
     """(agent, family) -> the published average output tokens of one call (Tables 9-12, the 4,096-token setting)."""
     frame = table(TOKEN_TABLE).loc[TOKEN_SETTING].set_index("method")
-    found = {}
-    for agent in file.agents:
-        if agent.name not in frame.index:
-            raise PoolError(f"agent {agent.name}: table {TOKEN_TABLE} has no row of this name ({TOKEN_SETTING})")
-        for family in families:
-            column = file.tokens.get(family)
-            if column not in frame.columns:
-                raise PoolError(f"tokens.{family} is {column!r}; name a column of table {TOKEN_TABLE}")
-            found[agent.name, family] = float(frame.at[agent.name, column])
-    return found
+    keys = [(agent.name, family) for agent in file.agents for family in families]
+    try:
+        return {(who, family): float(frame.at[who, file.tokens[family]]) for who, family in keys}
+    except KeyError as missing:
+        raise PoolError(f"{missing}: no row or column of {TOKEN_TABLE}, or no family under `tokens`") from None
 
 
 def draw_terms(agents: Sequence[Agent], questions: Sequence[Question], seed: int) -> tuple[np.ndarray, np.ndarray]:

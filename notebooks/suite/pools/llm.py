@@ -8,20 +8,19 @@ disk (`cache`), the budget (`budget`), and a reading of the reply that never tur
 - a reply without usage has tokens None (litellm fills in 0), and its cost is unknown;
 - a model without a price has cost None (litellm's functions raise, or call it free), unless the file gives one.
 A failed call is a `Message` with `finish="error"`. Keys come from the environment, by each provider's own name for it,
-and are taken out of every error text.
+and are taken out of every error text. Models `simulated/NAME` and `slm/NAME` answer on this machine, as their pools do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import tenacity
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from suite.pools import providers, slm
 from suite.pools.budget import Budget, Charge
@@ -35,22 +34,19 @@ from trinity_core.types import Message, Question
 # What the pool sets itself: given as an agent's parameter it would undo a promise of this module.
 OURS = frozenset(
     {"model", "messages", "stream", "n", "timeout", "request_timeout", "max_retries", "num_retries", "retry_policy"}
-    | {"fallbacks", "cache", "caching", "mock_response", "metadata", "trinity"}
+    | {"fallbacks", "cache", "caching", "mock_response", "metadata"}
 )
 GRACE = 5.0  # seconds after the timeout, for the client to end the call itself
-LOCAL = ("simulated", "slm")  # providers that answer on this machine (see providers.py): free, never retried
+LOCAL = ("simulated", "slm")  # providers that answer on this machine: never retried, free for the budget
 
 
 class CallSettings(Strict):
-    """How calls are made: `timeout` in seconds, `retries` after the first request, and the most requests at once to one
-    provider: a number, or {provider: number, "default": number}."""
+    """How calls are made: `timeout` in seconds, `retries` after the first request, and the most requests at once to a
+    provider, {provider: number, "default": number}."""
 
     timeout: Annotated[float, Field(ge=0.01)] = 120.0
     retries: Annotated[int, Field(ge=0)] = 4
-    concurrency: Annotated[
-        dict[str, Annotated[int, Field(ge=1)]],
-        BeforeValidator(lambda given: given if isinstance(given, dict) else {"default": given}),
-    ] = {"default": 8}
+    concurrency: dict[str, Annotated[int, Field(ge=1)]] = {"default": 8}
 
 
 class LiteLLMFile(AgentsFile):
@@ -71,17 +67,14 @@ def build(
     file = checked(LiteLLMFile, config, "the file")
     agents, simulated, names = tuple(entry.agent() for entry in file.agents), None, []
     if file.simulated is not None:
-        own = read_config(file.simulated)
-        if own.pop("kind", None) != "simulated":
-            raise PoolError(f"`simulated` names {file.simulated!r}, which is no pool of kind simulated")
+        own = {key: value for key, value in read_config(file.simulated).items() if key != "kind"}
         simulated = SimulatedPool(own, questions)
         names = [f"simulated/{agent.name}" for agent in simulated.agents]
     for agent in agents:
         if provider_of(agent) == "simulated" and agent.model not in names:
             choices = f"one of {', '.join(names)}" if names else "a pool of such agents by the key `simulated`"
             raise PoolError(f"agent {agent.name}: no {agent.model!r}; choose {choices}")
-    settings = file.settings.model_dump()
-    return LiteLLMPool(agents, budget=budget, cache=cache, simulated=simulated, **settings)
+    return LiteLLMPool(agents, budget=budget, cache=cache, simulated=simulated, **file.settings.model_dump())
 
 
 def provider_of(agent: Agent) -> str:
@@ -90,10 +83,7 @@ def provider_of(agent: Agent) -> str:
 
 
 class LiteLLMPool:
-    """Agents behind litellm; see the module.
-
-    `cache` is the folder of the answers, `settings` those of `CallSettings`.
-    """
+    """Agents behind litellm; see the module. `cache`: the folder of the answers; `settings`: of `CallSettings`."""
 
     def __init__(
         self,
@@ -105,20 +95,14 @@ class LiteLLMPool:
         **settings: Any,
     ) -> None:
         self.agents, self.settings = agents, checked(CallSettings, settings, "settings")
-        limits = self.settings.concurrency
-        self._slots = {
-            provider: asyncio.Semaphore(limits.get(provider, limits.get("default", 8)))
-            for provider in {provider_of(agent) for agent in agents}
-        }
+        self.budget, self.cache = budget or Budget(), AnswerCache(cache)
+        self.sleep: Callable[[float], Any] = asyncio.sleep
+        self._simulated = simulated
+        limits, providers_asked = self.settings.concurrency, {provider_of(agent) for agent in agents}
+        self._slots = {name: asyncio.Semaphore(limits.get(name, limits.get("default", 8))) for name in providers_asked}
         for agent in agents:
             if ours := sorted(OURS & agent.parameters.keys()):
                 raise PoolError(f"agent {agent.name}: parameter {ours[0]!r} is the pool's own; see `settings`")
-        self.budget = budget or Budget()
-        self.cache = AnswerCache.at(cache)
-        self.sleep: Callable[[float], Any] = asyncio.sleep
-        self._simulated = simulated
-        self._sources: dict[str, int] = {}
-        for agent in agents:
             self.most_dollars(agent, [])
 
     async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:
@@ -126,39 +110,17 @@ class LiteLLMPool:
         return await on_pool_loop(self._ask(check_agent(self, agent), messages, replicate))
 
     async def _ask(self, agent: Agent, messages: Messages, replicate: int) -> Message:
-        if provider_of(agent) in LOCAL:
-            return await self._failing_softly(self._answer_here(agent, messages, replicate))
+        provider, _, model = agent.model.partition("/")
+        if provider == "slm":
+            return await slm.answer(model, messages, agent.parameters, replicate, self.cache)
+        if provider == "simulated":
+            number = [one.name for one in self._simulated.agents].index(model)
+            return await self._simulated.ask(number, messages, replicate)
         key = answer_key(agent.model, messages, agent.parameters, replicate)
         return await self.cache.fetch(key, lambda: self._call(agent, messages, key))
 
-    async def _failing_softly(self, call: Awaitable[Message]) -> Message:
-        """What the call gives; a failure for good becomes a Message."""
-        try:
-            return await call
-        except (BudgetExceeded, PoolError):
-            raise
-        except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
-            return failed(providers.describe(error, self.settings.timeout))
-
-    async def _answer_here(self, agent: Agent, messages: Messages, replicate: int) -> Message:
-        """The reply of a simulated agent or a local model: neither paid for, nor tried again."""
-        provider = provider_of(agent)
-        if provider not in self._sources:
-            self._sources[provider] = providers.register(
-                provider, slm.answer if provider == "slm" else self._answer_simulated
-            )
-        call = {"source": self._sources[provider], "replicate": replicate}
-        async with self._slots[provider]:
-            reply = await providers.load_litellm().acompletion(agent.model, messages, trinity=call, **agent.parameters)
-        message = providers.read_reply(reply, agent.price)
-        return message if agent.price else replace(message, cost=reply._hidden_params[providers.COST])
-
-    async def _answer_simulated(self, model: str, messages: Messages, parameters: Any, replicate: int) -> Message:
-        names = [agent.name for agent in self._simulated.agents]
-        return await self._simulated.ask(names.index(model), messages, replicate)
-
     async def _call(self, agent: Agent, messages: Messages, key: str) -> Message:
-        """One call with its retries."""
+        """One call with its retries; a failure for good becomes a Message."""
         self._check_key(agent)
         jitter = random.Random(key)
         attempts = tenacity.AsyncRetrying(
@@ -168,7 +130,12 @@ class LiteLLMPool:
             sleep=self.sleep,
             reraise=True,
         )
-        return await self._failing_softly(attempts(self._request, agent, messages, key))
+        try:
+            return await attempts(self._request, agent, messages, key)
+        except (BudgetExceeded, PoolError):
+            raise
+        except Exception as error:  # litellm and the clients below it raise dozens of types; all are a failed call
+            return failed(providers.describe(error, self.settings.timeout))
 
     async def _request(self, agent: Agent, messages: Messages, key: str) -> Message:
         """One request in its turn, charged to the budget."""
@@ -210,8 +177,8 @@ class LiteLLMPool:
     def price(self, agent: Agent) -> tuple[float, float] | None:
         """Dollars a token (input, output): the file's, else the price list's; None where neither knows.
 
-        litellm's own functions call some models free that the list lacks, so its rows are read here, and a row of zeros
-        counts as unknown; a free model gets `price_per_million: {input: 0, output: 0}` in the file.
+        litellm's own functions call models free that the list lacks, so its rows are read here. A row of zeros counts
+        as unknown; a free model gets `price_per_million: {input: 0, output: 0}` in the file.
         """
         if agent.price is not None:
             return agent.price
@@ -237,10 +204,8 @@ class LiteLLMPool:
                 f"a dollar cap needs every agent's price, and that of {agent.name} ({agent.model}) is unknown: give "
                 "`price_per_million: {input: ..., output: ...}` in the pool's file, or cap the calls instead"
             )
-        given = agent.parameters
-        output = (
-            given.get("max_completion_tokens") or given.get("max_tokens") or self._row(agent).get("max_output_tokens")
-        )
+        caps = ("max_completion_tokens", "max_tokens")
+        output = next(filter(None, map(agent.parameters.get, caps)), self._row(agent).get("max_output_tokens"))
         if not isinstance(output, int):
             raise PoolError(f"a dollar cap needs `max_tokens` among the parameters of {agent.name} ({agent.model})")
         size = sum(len(str(message["content"]).encode()) + 16 for message in messages)

@@ -1,11 +1,4 @@
-"""litellm: loaded quietly, with providers of our own, and what comes back read as a Message or as a kind of failure.
-
-The simulated pool and the local SLM are providers of litellm: `simulated/NAME`, `slm/smollm2-135m`.
-
-So one litellm configuration may mix them with real models, and all pass through the same code. litellm has one table of
-custom providers a process; since two pools may each have a simulated part (other questions, say), a call carries the
-number of what is to answer it, and the number of the replicate, in the parameter `trinity`.
-"""
+"""litellm: loaded quietly, and what comes back read as a Message or as a kind of failure."""
 
 from __future__ import annotations
 
@@ -15,18 +8,13 @@ import os
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable
 from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 import tenacity
 
-from suite.pools.config import Messages
 from trinity_core.types import Message
 
-# (model, messages, parameters, replicate) -> reply
-Answer = Callable[[str, Messages, dict[str, Any], int], Awaitable[Message]]
-COST = "trinity_cost"  # where a reply carries the cost that its pool states
 LONGEST_WAIT = 120.0  # seconds; a server that asks for more has failed this call
 SECRET_IN_ENVIRONMENT = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
 SECRET_IN_TEXT = re.compile(
@@ -34,8 +22,6 @@ SECRET_IN_TEXT = re.compile(
     r"|(?<=bearer )\S{6,}|(?<=key=)[^\s&\"']{6,}",
     re.I,
 )
-
-_answers: list[Answer] = []
 
 
 @functools.cache
@@ -51,37 +37,6 @@ def load_litellm() -> Any:
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     return litellm
-
-
-def register(provider: str, answer: Answer) -> int:
-    """Makes `provider/...` known to litellm, answered by `answer`; returns the number that a call may carry."""
-    litellm = load_litellm()
-    from litellm.llms.custom_llm import CustomLLM, CustomLLMError
-
-    number = len(_answers)
-    _answers.append(answer)
-
-    class Provider(CustomLLM):
-        """What litellm calls."""
-
-        async def acompletion(self, model: str, messages: Messages, optional_params: dict[str, Any], **_: Any) -> Any:
-            parameters = dict(optional_params)
-            call = parameters.pop("trinity")
-            message = await _answers[call["source"]](model, messages, parameters, call["replicate"])
-            if message.finish == "error":
-                raise CustomLLMError(status_code=400, message=message.error)
-            counts = {"prompt_tokens": message.tokens_in or 0, "completion_tokens": message.tokens_out or 0}
-            reply = litellm.ModelResponse(
-                model=f"{provider}/{model}",
-                choices=[{"message": {"role": "assistant", "content": message.text}, "finish_reason": message.finish}],
-                usage=litellm.Usage(**counts, total_tokens=sum(counts.values())),
-            )
-            reply._hidden_params[COST] = message.cost
-            return reply
-
-    others = [entry for entry in litellm.custom_provider_map if entry["provider"] != provider]
-    litellm.custom_provider_map = [*others, {"provider": provider, "custom_handler": Provider()}]
-    return number
 
 
 class EmptyReply(RuntimeError):
@@ -149,8 +104,7 @@ def describe(error: BaseException, timeout: float) -> str:
     if (asked := asked_to_wait(error) or 0.0) > LONGEST_WAIT:
         text += f" (the server asks to wait {asked:.0f} s; the longest wait is {LONGEST_WAIT:.0f} s)"
     name = type(error).__name__
-    text = re.sub(rf"^(?:{name}: )+", "", text)
-    return redact(f"{name}: {text}")[:400]
+    return redact(f"{name}: " + re.sub(rf"^(?:{name}: )+", "", text))[:400]
 
 
 def redact(text: str) -> str:

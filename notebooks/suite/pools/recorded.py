@@ -4,15 +4,13 @@ One recorded answer an LLM and question is all there is, so every call of an age
 
     Worker    its recorded answer, word for word (`says="answer"`: only the letter or number that it states). Where that
               is the latest answer already it has nothing to add, and its message is empty
-    Verifier  ACCEPT where its own recorded answer agrees with the latest one, as `recorded.answers` reads both; else
+    Verifier  ACCEPT where its own recorded answer agrees with the latest one, as `recordings.answers` reads both; else
               REVISE with the reason
     Thinker   nothing was recorded: an empty message that costs nothing
 
-A call as Worker or Verifier costs what the recorded call cost; tokens are not recorded. Whether an answer was right is
-not read off its text: `reward` is the recorded verdict on the LLM that gave it, drawn where the record is a share of
-right answers.
-
-Files with scores alone have Workers that say whose answer theirs is, and no Verifiers.
+A call as Worker or Verifier costs what the recorded call cost; tokens are not recorded. `reward` is the recorded
+verdict on the LLM whose answer it was, drawn where the record is a share of right answers. Files with scores alone have
+Workers that say whose answer theirs is, and no Verifiers.
 """
 
 from __future__ import annotations
@@ -23,11 +21,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from suite.pools.config import Messages, Strict, Text, checked
 from suite.pools.prompts import Case, ScriptedPool, kept, said
-from suite.profiles import RecordedError, data_dir
+from suite.profiles import data_dir
 from suite.recordings.answers import options_of, read_answer
 from suite.recordings.readers import read_table
 from suite.recordings.tables import RecordedTable
@@ -84,10 +83,8 @@ class RecordedPool(ScriptedPool):
         self.agents = tuple(Agent(name, f"recorded/{name}") for name in tables[0].agents)
         self.verifies = tables[0].responses is not None
         rows = [(table, row) for table in tables for row in range(len(table.questions))]
-        first: dict[str, int] = {}  # of two questions of one text the first one counts
-        for number, (table, row) in enumerate(rows):
-            first.setdefault(table.questions[row].strip(), number)
-        chosen = list(first.values())
+        texts = pd.Series([table.questions[row].strip() for table, row in rows])
+        chosen = np.flatnonzero(~texts.duplicated()).tolist()  # of two questions of one text the first one counts
         self.right = np.concatenate([table.right for table in tables])[chosen]
         costs = [np.full(table.scores.shape, np.nan) if table.costs is None else table.costs for table in tables]
         self.costs = np.concatenate(costs)[chosen]
@@ -124,16 +121,14 @@ class RecordedPool(ScriptedPool):
 
     def _check_reading(self, tables: Sequence[RecordedTable]) -> None:
         """Two answers that are both right must mostly agree, else they are of a kind that is not read here (code)."""
-        agreed, count = 0, 0
+        agree: list[bool] = []
         for known in self._by_id.values():
             right = [answer for answer, share in zip(known.own, self.right[known.place], strict=True) if share == 1]
-            agreed += sum(answer is not None and answer == right[0] for answer in right[1:])
-            count += len(right[1:])
-        if agreed < AGREEMENT * count:
-            names = ", ".join(table.path.name for table in tables)
+            agree += [answer is not None and answer == right[0] for answer in right[1:]]
+        if sum(agree) < AGREEMENT * len(agree):
             raise PoolError(
-                f"{names}: of two answers counted right, {agreed / count:.0%} agree as a letter or a number; Verifiers "
-                "compare answers, so a recorded pool needs questions with options or numbers (code has neither)"
+                f"{tables[0].path.name}: of two answers counted right, {np.mean(agree):.0%} agree as a letter or a "
+                "number; Verifiers compare answers, so questions need options or numbers (code has neither)"
             )
 
     def reward(self, questions: np.ndarray, agents: np.ndarray, replicates: np.ndarray) -> np.ndarray:
@@ -186,15 +181,9 @@ def no_verifiers(question: Question) -> str:
     )
 
 
-def build(
-    config: Mapping[str, Any], *, data: str | Path | None = None, says: Says = "text", seed: int = 0
-) -> RecordedPool:
+def build(config: Mapping[str, Any], *, data: str | Path | None = None, says: Says = "text") -> RecordedPool:
     """The pool of a file's mapping, with its files below `data` (None: TRINITY_DATA)."""
     file = checked(RecordedFile, config, "the file")
-    try:
-        folder = data_dir(data)
-        tables = [read_table(folder / name) for name in file.files]
-        names = file.agents or tables[0].agents
-        return RecordedPool([table.with_agents(names) for table in tables], says=says, seed=seed)
-    except RecordedError as error:
-        raise PoolError(str(error)) from None
+    tables = [read_table(data_dir(data) / name) for name in file.files]
+    names = file.agents or tables[0].agents
+    return RecordedPool([table.with_agents(names) for table in tables], says=says)

@@ -10,11 +10,9 @@ private) is agent a's own chance on question q, and
     Verifier  accepts a right or a wrong answer with its own rates, linear in p; a REVISE names a fault with chance p
 
 The gain of a plan is that of the last plan which the Worker can read, whoever said it; a diagnosis counts where it is
-the last verdict and the answer that it was about is wrong (the fault it names is then there to be found).
-
-The pool gets nothing but the messages, as any LLM: role, question, notes, plan and latest answer are read from the
-prompt. An answer's correctness is known for the closed set of `solutions`; any other text goes through the real
-checker.
+the last verdict and the answer that it was about is wrong (the fault it names is then there to be found). As any LLM,
+the pool gets nothing but the messages. The texts of `solutions` are known to be right or wrong; any other text goes
+through the real checker.
 
 Draws are keyed by (seed, question, agent, role, replicate), never by order. The same key gives the same draw in
 whatever transcript, so a plan can turn wrong into right but never right into wrong.
@@ -22,7 +20,6 @@ whatever transcript, so a plan can turn wrong into right but never right into wr
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
@@ -40,6 +37,7 @@ from trinity_core.pool import PoolError, check_agent
 from trinity_core.roles import parse_suggestion
 from trinity_core.types import Message, Question
 
+PLANS = {None: None, "vague": False, "good": True}
 CHARACTERS_A_TOKEN = 4  # the usual rule of thumb for English; only counts and costs depend on it
 
 
@@ -56,12 +54,12 @@ class SimulatedQuestion:
 
 
 class SimulatedPool(ScriptedPool):
-    """Seven (or any number of) simulated agents over a fixed set of questions.
+    """Simulated agents over a fixed set of questions.
 
     `config` is the mapping of a pool file (see data/pools/paper7.yaml), `questions` those that it will be asked (None:
-    those of the four in-distribution families); their order does not matter. `chances` is p (L, n) in the order of
-    `questions`, `logits` their logits, `terms` the normals behind them, `targets` the scores that were met. PoolError
-    names a bad key, value or question.
+    those of the four in-distribution families). `chances` is p (L, n) in the order of `questions`, `logits` their
+    logits, `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value or
+    question.
     """
 
     remedy = "give it in load_pool(..., questions=...)"
@@ -73,15 +71,13 @@ class SimulatedPool(ScriptedPool):
         questions = load_questions() if questions is None else questions
         if not questions:
             raise PoolError("the simulated pool was given no questions; pass questions=load_questions()")
-        times = Counter(key for question in questions for key in (question.id, question.text.strip()))
-        if twice := [q.id for q in questions if max(times[q.id], times[q.text.strip()]) > 1]:
-            raise PoolError(f"question {twice[-1]} stands twice in `questions` (same text or id); give each once")
         self._learn([self._say_all(place, question) for place, question in enumerate(questions)])
+        if len(self._by_text) < len(questions) or len(self._by_id) < len(questions):
+            raise PoolError("a question stands twice in `questions` (same text or id); give each once")
         families = list(dict.fromkeys(question.family for question in questions))
         self.targets = read_targets(file)
-        for family in families:
-            if family not in file.scores:
-                raise PoolError(f"no `scores` for the questions' family {family!r}; add its table and column")
+        if missing := [family for family in families if family not in file.scores]:
+            raise PoolError(f"no `scores` for the questions' family {missing[0]!r}; add its table and column")
         self._tokens = output_tokens(file, families)
         self.terms = draw_terms(self.agents, self.questions, self.seed)
         self.logits = calibrated_logits(self.agents, self.questions, self.terms, self.assumptions, self.targets)
@@ -99,10 +95,8 @@ class SimulatedPool(ScriptedPool):
     ) -> float:
         """P(a fresh Worker's answer is right), exactly, with the last plan read ("good" or "vague") and with a true
         diagnosis or not."""
-        if plan not in (None, "good", "vague"):
-            raise PoolError(f"plan is {plan!r}; choose 'good', 'vague' or None")
         check_agent(self, agent)
-        return self._solves(agent, self.known(question).place, None if plan is None else plan == "good", diagnosed)
+        return self._solves(agent, self.known(question).place, PLANS[plan], diagnosed)
 
     def plan_probability(self, agent: int, question: Question | str) -> float:
         """P(a Thinker's plan is the concrete one) = p, which is also P(its REVISE as a Verifier names a fault)."""
@@ -154,6 +148,8 @@ class SimulatedPool(ScriptedPool):
         return says.diagnosis if draw[2] < skill else says.revise
 
     def _right(self, known: SimulatedQuestion, answer: str | None) -> bool:
-        if answer is not None and answer not in known.correct:
+        if answer is None:
+            return False
+        if answer not in known.correct:
             known.correct[answer] = is_right(known.question, answer)
-        return answer is not None and known.correct[answer]
+        return known.correct[answer]

@@ -46,8 +46,7 @@ class SlmPool:
     """Agents that are local models; two agents may be one model with other parameters."""
 
     def __init__(self, agents: tuple[Agent, ...], cache: str | Path | None = None) -> None:
-        self.agents = agents
-        self.cache = AnswerCache.at(cache)
+        self.agents, self.cache = agents, AnswerCache(cache)
         for agent in agents:
             checked(Decoding, agent.parameters, f"agent {agent.name}")
 
@@ -58,11 +57,11 @@ class SlmPool:
 
 
 async def answer(
-    model: str, messages: Messages, parameters: dict[str, Any], replicate: int, cache: AnswerCache | None = None
+    model: str, messages: Messages, parameters: dict[str, Any], replicate: int, cache: AnswerCache
 ) -> Message:
     """The model's reply, from disk where it was given before. Runs on the pool's loop and does not block it."""
     filled = checked(Decoding, parameters, f"model {model}").model_dump()
-    cache, in_thread = cache or AnswerCache.at(), asyncio.get_running_loop().run_in_executor
+    in_thread = asyncio.get_running_loop().run_in_executor
     content_hash = await in_thread(_thread, source_hash, model)
     key = answer_key(f"slm/{model}", messages, filled, replicate, weights=content_hash)
 

@@ -1,12 +1,11 @@
 """What simulated agents say: a small closed set of real texts a question.
 
 One right solution, one or two plausible wrong ones, a concrete and a general plan, and a few verdicts. The words
-around an answer depend on the question only: not on the agent (a coordinator must not read names off the wording), nor
-on whether the answer is right (it must not read that off either). The draw picks what is said (see `simulated`).
+around an answer depend on the question only: a coordinator must read neither the agent nor whether the answer is right
+off the wording. The draw picks what is said (see `simulated`).
 
-Every text obeys the roles' contracts and is read by the real checkers. A wrong value is the slip a person would make:
-off by one, a fraction upside down, another letter, another name of the question; wrong code comes from the question's
-`meta["wrong"]`. Lines are 8 to 20 tokens long, since each new line is encoded.
+A wrong value is the slip a person would make: off by one, a fraction upside down, another letter, another name of the
+question; wrong code comes from the question's `meta["wrong"]`. Lines are 8 to 20 tokens long: each new one is encoded.
 """
 
 from __future__ import annotations
@@ -52,13 +51,11 @@ class Sayings:
 
 def sayings(question: Question) -> Sayings:
     """All that is ever said about a question. PoolError names a question that cannot be played."""
-    if question.kind not in PLAYED:
+    if question.kind not in PLAYED or not question.reference.strip():
         raise PoolError(
-            f"question {question.id} is of kind {question.kind!r}: the simulated pool answers only "
-            f"{', '.join(PLAYED)}, which a checker can judge; leave it out"
+            f"question {question.id} is of kind {question.kind!r}: the simulated pool answers only questions of kind "
+            f"{', '.join(PLAYED)} that have a reference; leave it out"
         )
-    if not question.reference.strip():
-        raise PoolError(f"question {question.id} has no reference, so its right answer cannot be said; leave it out")
     order = uniforms(8, "sayings", question.id)
     pick = (order[:6] * 2).astype(int)
     a, b = landmarks(question)
