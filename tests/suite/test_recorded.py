@@ -143,12 +143,12 @@ def test_means_of_few_samples_lie_on_a_grid(n):
     assert on_grid(np.random.default_rng(n).random((60, 3)).round(2 + n % 3)) is None
 
 
-@pytest.mark.parametrize("lowest, said", [(0.03, "smallest score above 0 is 0.03"), (0.9137, "no score is 0")])
-def test_scores_that_may_be_means_of_many_samples_are_remarked(tmp_path, lowest, said):
+@pytest.mark.parametrize("lowest", [0.03, 0.9137])
+def test_scores_that_may_be_means_of_many_samples_are_remarked(tmp_path, lowest):
     values = np.full((4, 2), 0.7310585786)
     values[0, 0] = lowest
     values[1:, 1] = 0 if lowest < 0.1 else 0.7
-    assert said in read_table(write_routerdc(tmp_path / "a.json", values)).remarks[0]
+    assert "may be means of more than 20 samples" in read_table(write_routerdc(tmp_path / "a.json", values)).remarks[0]
 
 
 # questions
@@ -287,12 +287,10 @@ def test_other_llms_and_doubled_benchmarks_are_refused(tmp_path):
     one = write_routerdc(tmp_path / "a_test.json", scores(4))
     two = write_routerdc(tmp_path / "b.json", scores(4), agents=["x/y", *AGENTS[1:]])
     three = write_routerdc(tmp_path / "A-train.json", scores(4))
-    with pytest.raises(RecordedError, match=rf"{one} and {two}: other LLMs \(north/a-7b only in .*; x/y only in"):
+    with pytest.raises(RecordedError, match=rf"{one} and {two}: other LLMs \(only in one of them: north/a-7b, x/y\)"):
         read_tables([one, two])
     with pytest.raises(RecordedError, match=f"{one} and {three} both hold the benchmark 'A'"):
         read_tables([one, three])
-    with pytest.raises(RecordedError, match="no file is given"):
-        read_tables([])
 
 
 def test_a_table_of_some_llms(tmp_path):
@@ -303,7 +301,7 @@ def test_a_table_of_some_llms(tmp_path):
     np.testing.assert_array_equal(some.responses, table.responses[:, [2, 0]])
     with pytest.raises(RecordedError, match="has no LLM 'gpt-9'; it has north/a-7b, "):
         table.with_agents(["gpt-9"])
-    with pytest.raises(RecordedError, match="none of them twice"):
+    with pytest.raises(RecordedError, match="stands twice"):
         table.with_agents([AGENTS[0], AGENTS[0]])
     assert same_agents([table.with_agents(AGENTS[::-1]), table])[1].agents == AGENTS[::-1]
     with pytest.raises(RecordedError, match="other LLMs"):
@@ -355,42 +353,44 @@ def entry(pairs: str, question: str = '"q"') -> str:
 
 
 JSON_FAULTS = {
-    "a score that is no number": (
-        entry('"a":"1","b":1'),
-        "FILE, entry 2: the score of 'a' is '1'; a number from 0 to 1",
-    ),
-    "true": (entry('"a":true,"b":1'), "entry 2: the score of 'a' is True; a number from 0 to 1"),
-    "NaN": (entry('"a":NaN,"b":1'), "entry 2: the score of 'a' is nan"),
-    "a number without end": (entry('"a":1e999,"b":1'), "the score of 'a' is inf"),
-    "a percentage": (entry('"a":57,"b":1'), "the score of 'a' is 57; a number from 0 to 1 is needed (50 % is 0.5)"),
-    "400 digits": (entry(f'"a":{"9" * 400},"b":1'), "the score of 'a' is 9999"),
+    "a score that is no number": (entry('"a":"1","b":1'), "FILE, entry 2, 'scores', 'a' is '1': Input should be a val"),
+    "true": (entry('"a":true,"b":1'), "entry 2, 'scores', 'a' is True: Input should be a valid number"),
+    "NaN": (entry('"a":NaN,"b":1'), "'a' is nan: Input should be a finite number"),
+    "a number without end": (entry('"a":1e999,"b":1'), "'a' is inf: Input should be a finite number"),
+    "a percentage": (entry('"a":57,"b":1'), "'a' is 57: Input should be less than or equal to 1"),
+    "400 digits": (entry(f'"a":{"9" * 400},"b":1'), "'a' is 9999"),
     "5000 digits": (entry(f'"a":{"9" * 5000},"b":1'), "FILE is not JSON that can be read"),
-    "an LLM twice": (entry('"a":1,"a":0,"b":1'), "entry 2: a key stands twice in one object"),
-    "a question twice": ('[{"question":"p","question":"q","scores":{}}]', "entry 1: a key stands twice"),
-    "a new LLM": (entry('"a":1,"b":1,"c":1'), "entry 2: scores 'c', an LLM that the first entry lacks"),
-    "scores in a list": ('[{"question":"q","scores":[1,0]}]', "entry 1: is {'question': 'q', 'scores': [1, 0]}; an"),
-    "no scores": ('[{"question":"q","score":{}}]', "entry 1: is {'question': 'q', 'score': {}}"),
-    "an empty question": (entry('"a":1,"b":1', '" \\n"'), "entry 2: the question is ' \\n'; fill it in"),
-    "a question that is no text": (entry('"a":1,"b":1', "7"), "entry 2: the question is 7; a text is needed"),
-    "half a character": (entry('"a":1,"b":1', '"\\ud800"'), "the question is '\\ud800'; a text is needed, without"),
+    "an LLM twice": (entry('"a":1,"a":0,"b":1'), "entry 2, 'scores' is [('a', 1), ('a', 0), ('b', 1)]: Input should"),
+    "a question twice": (
+        '[{"question":"p","question":"q","scores":{}}]',
+        "entry 1 is [('question', 'p'), ('question',",
+    ),
+    "a new LLM": (entry('"a":1,"c":1'), "no question has a score of every LLM; fill in or leave out those of b, c"),
+    "scores in a list": (
+        '[{"question":"q","scores":[1,0]}]',
+        "entry 1, 'scores' is [1, 0]: Input should be a valid dic",
+    ),
+    "no scores": ('[{"question":"q","score":{}}]', "entry 1, 'scores' is {'question': 'q', 'score': {}}: Field requ"),
+    "an empty question": (entry('"a":1,"b":1', '" \\n"'), "entry 2, 'question' is ' \\n': Value error, fill it in"),
+    "a question that is no text": (entry('"a":1,"b":1', "7"), "entry 2, 'question' is 7: Input should be a valid str"),
+    "half a character": (entry('"a":1,"b":1', '"\\ud800"'), "'question' is '\\ud800': Value error, a text is needed"),
     "one LLM": ('[{"question":"q","scores":{"a":1}}]', "the LLMs are a; a choice needs the scores of at least 2"),
-    "no LLM": ('[{"question":"q","scores":{}}]', "entry 1: the LLMs are none"),
+    "no LLM": ('[{"question":"q","scores":{}}]', "FILE: the LLMs are none"),
     "an LLM without a name": ('[{"question":"q","scores":{"":1,"b":1}}]', "the LLM's name '' is empty"),
     "a control character": ('[{"question":"q","scores":{"\\u001b[1m":1,"b":1}}]', "holds a character that cannot be"),
-    "no score at all": (
-        '[{"question":"q","scores":{"a":null,"b":1}}]',
-        "has a score of every LLM; fill in those of a,",
-    ),
-    "one object": (ENTRY, "FILE is {'question': 'q', 'scores': {'a': 0.5, 'b': 1}}; all entries stand in one list"),
-    "no list": ("null", "FILE is None; all entries stand in one list"),
+    "no score at all": ('[{"question":"q","scores":{"a":null,"b":1}}]', "fill in or leave out those of a"),
+    "one object": (ENTRY, "FILE is {'question': 'q', 'scores': {'a': 0.5, 'b': 1}}: Input should be a valid list"),
+    "no list": ("null", "FILE is None: Input should be a valid list"),
     "a comma at the end": (f"[{ENTRY},\n]", "FILE is not JSON that can be read (Expecting value: line 2 column 1"),
     "no comma": (f"[{ENTRY}\n{ENTRY}]", "(Expecting ',' delimiter: line 2 column 1"),
     "more behind the end": (f"[{ENTRY}]\n[]", "(Extra data: line 2 column 1"),
     "deep lists": ("[" * 10**5, "FILE is not JSON that can be read (maximum recursion depth"),
-    "blanks": ("\n \n", "FILE is empty"),
-    "other letters": ('[\n"ü'.encode("latin-1"), "FILE, line 2: byte 0xfc is not UTF-8"),
-    "16 bits": (ENTRY.encode("utf-16"), "FILE, line 1: byte 0xff is not UTF-8"),
-    "packed": (gzip.compress(ENTRY.encode()), "FILE, line 1: byte 0x8b is not UTF-8; unpack the file if it is packed"),
+    "blanks": ("\n \n", "FILE is not JSON that can be read"),
+    "other letters": (
+        '[\n"ü'.encode("latin-1"),
+        "FILE cannot be read as UTF-8 ('utf-8' codec can't decode byte 0xfc in",
+    ),
+    "packed": (gzip.compress(ENTRY.encode()), "byte 0x8b in position 1: invalid start byte); unpack it if it is"),
 }
 BENCH = ["", "sample_id", "prompt", "eval_name", "m", "n", "m|model_response", "n|model_response", "m|total_cost"]
 BENCH += ["n|total_cost", "oracle_model_to_route_to"]
@@ -412,20 +412,20 @@ CSV_FAULTS = {
     "too large": (bench(**{"m|total_cost": "1e999"}), "line 3, column 'm|total_cost': the cell is '1e999'; a number"),
     "other digits": (bench(m="１"), "the cell is '１'; a number"),
     "a decimal comma": (bench(m="0,5"), "the cell is '0,5'; a number"),
-    "a percentage": (bench(m="50"), "the cell is '50'; a number from 0 to 1 (50 % is 0.5) is needed"),
+    "a percentage": (bench(m="50"), "the cell is '50'; a number from 0 to 1 is needed (blank where"),
     "code as prompt": (bench(prompt="[open('x')]"), "column 'prompt': the cell is \"[open('x')]\"; a Python list"),
     "no prompt": (bench(prompt="[]"), "line 3, column 'prompt': the cell is '[]'; fill it in"),
     "a plain response": (bench(**{"m|model_response": "A"}), "'m|model_response': the cell is 'A'; a Python list"),
-    "a negative cost": (
-        bench(**{"n|total_cost": "-1"}),
-        "column 'n|total_cost': the cell is '-1'; a number of dollars",
-    ),
+    "a negative cost": (bench(**{"n|total_cost": "-1"}), "'n|total_cost': the cell is '-1'; a number from 0 to 1,000"),
     "no id": (bench(sample_id=" "), "line 3, column 'sample_id': the cell is ' '; fill it in"),
     "no column of ids": (
         renamed("sample_id", "id"),
         "FILE, header: the column 'sample_id' is missing (the columns: ''",
     ),
-    "costs of no LLM": (renamed("n|total_cost", "k|total_cost"), "'k' has only one of the columns LLM and LLM|total_c"),
+    "costs of no LLM": (
+        renamed("n|total_cost", "k|total_cost"),
+        "'k|total_cost' is odd; give LLM|total_cost for every LLM",
+    ),
     "a column twice": (renamed("n", "m"), "FILE, header: the column 'm' stands twice"),
     "a column that is no LLM's": ("prompt,topic,a,b\nq,art,True,True\n", "column 'topic': the cell is 'art'; True or"),
     "numbers for True": ("prompt,a,b\nq,1,0\n", "FILE, line 2, column 'a': the cell is '1'; True or False is needed"),
@@ -441,7 +441,10 @@ CSV_FAULTS = {
     "a comma at the end": ("prompt,a,b\nq,True,True,\n", "the row has 4 cells, the header 3; its last one is ''"),
     "an open quote": ('prompt,a,b\np,True,True\n"q,True\n,True\n', "FILE, line 3: not CSV"),
     "no rows": ("prompt,a,b\n", "FILE holds no questions"),
-    "no complete row": ("prompt,a,b\nq,,\n", "no question has a score of every LLM; fill in those of a, b"),
+    "no complete row": (
+        "prompt,a,b\nq,,\n",
+        "no question has a score of every LLM; fill in or leave out those of a, b",
+    ),
     "a zero byte": ("prompt,a,b\nq\0,True,True\n", "FILE, line 2, column 'prompt': the cell is 'q\\x00'; a text"),
     "a huge cell": (f"prompt,a,b\nq,{'x' * 10**6},True\n", "xxx'; True or False is needed"),
 }
@@ -461,12 +464,7 @@ def test_a_bad_file_is_refused_by_name(tmp_path, fault):
 
 @pytest.mark.parametrize(
     "place, said",
-    [
-        (".", "is a folder"),
-        ("no.json", "is not there"),
-        ("/dev/zero", "is no regular file"),
-        ("x" * 999, "cannot be read"),
-    ],
+    [(".", "is no file"), ("no.json", "is no file"), ("/dev/zero", "is no file"), ("x" * 999, "cannot be read")],
 )
 def test_what_is_no_file_is_refused(tmp_path, place, said):
     with pytest.raises(RecordedError, match=said):
@@ -529,7 +527,7 @@ def test_inspecting_prints_what_a_file_holds(tmp_path, capsys):
     assert list(together["accuracy"].values()) == pytest.approx(means.mean(axis=0))
     assert together["best single LLM"] == AGENTS[int(means.mean(axis=0).argmax())]
     assert together["best LLM of each benchmark"] == pytest.approx(means.max(axis=1).mean())
-    assert printed.out.count("best LLM of each benchmark") == 2 and printed.err == ""
+    assert printed.out.count("mean of 2 files") == 2 and printed.err == ""
 
 
 def test_inspecting_says_why_and_remarks(tmp_path, capsys):
@@ -558,7 +556,7 @@ def test_inspecting_a_folder_takes_its_files(tmp_path, capsys):
     assert printed.index("a.csv") < printed.index("b.JSON") and "mean of" not in printed
     (tmp_path / "empty" / "routerdc").mkdir(parents=True)
     assert run("inspect", tmp_path / "empty") == 2
-    assert "holds no .json or .csv file; name one of its folders: routerdc" in capsys.readouterr().err
+    assert "holds no .json or .csv file; name another" in capsys.readouterr().err
 
 
 def test_inspecting_goes_on_after_a_bad_file(tmp_path, capsys):
@@ -566,7 +564,7 @@ def test_inspecting_goes_on_after_a_bad_file(tmp_path, capsys):
     assert run("inspect", bad, good, "--json", tmp_path / "out.json") == 2
     printed = capsys.readouterr()
     assert "benchmark b: 3 questions" in printed.out
-    assert f"{bad}, entry 1: is 3" in printed.err
+    assert f"{bad}, entry 1 is 3" in printed.err
     assert not (tmp_path / "out.json").exists()
 
 
@@ -655,7 +653,7 @@ def test_the_commands_words_are_those_of_the_training():
 def test_training_on_a_bad_file_ends_with_its_name(tmp_path, capsys):
     good, bad = write_routerdc(tmp_path / "a_test.json", scores(3)), put(tmp_path / "a_train.json", "[3]")
     assert run("train", "--train", bad, "--test", good, "--method", "best-single") == 2
-    assert f"{bad}, entry 1: is 3" in capsys.readouterr().err
+    assert f"{bad}, entry 1 is 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import numpy as np
 
 from suite.profiles import RecordedError
 from suite.recordings.readers import read_table
-from suite.recordings.tables import GRID, RecordedTable, counted, listed, on_grid, overlap, same_agents, split_name
+from suite.recordings.tables import GRID, RecordedTable, counted, on_grid, overlap, same_agents, split_name
 
 SUFFIXES = (".json", ".csv")  # what is taken of a folder
 
@@ -31,14 +31,11 @@ def files_of(paths: Sequence[str | Path]) -> list[Path]:
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        inside = sorted(path.glob("[!.]*")) if path.is_dir() else [path]
-        own = [file for file in inside if file == path or (file.suffix.lower() in SUFFIXES and file.is_file())]
-        if not own:
-            folders = listed([file.name for file in inside if file.is_dir()])
-            instead = f"name one of its folders: {folders}" if folders else "name another folder, or files"
-            raise RecordedError(f"the folder {path} holds no {' or '.join(SUFFIXES)} file; {instead}")
-        files += own
-    return list({os.path.realpath(file): file for file in reversed(files)}.values())[::-1]
+        inside = [file for file in sorted(path.glob("[!.]*")) if file.suffix.lower() in SUFFIXES and file.is_file()]
+        if path.is_dir() and not inside:
+            raise RecordedError(f"the folder {path} holds no {' or '.join(SUFFIXES)} file; name another, or files")
+        files += inside or [path]
+    return list({os.path.realpath(file): file for file in files}.values())
 
 
 def inspect_files(files: Sequence[str | Path]) -> dict[str, Any] | None:
@@ -56,17 +53,22 @@ def inspect_files(files: Sequence[str | Path]) -> dict[str, Any] | None:
         print(as_text(summary(tables[-1])), flush=True)
         for remark in tables[-1].remarks:
             print(f"note: {remark}", file=sys.stderr)
-    means = [overall(group) for group in groups(tables)]
+    groups: dict[Any, list[RecordedTable]] = {}  # what can be averaged: the same LLMs, the same split
+    for table in tables:
+        groups.setdefault((frozenset(table.agents), split_name(table.path)), []).append(table)
+    means = [overall(group) for group in groups.values() if len(group) > 1]
     for found in means:
         print(as_text(found))
-    for line in [*(f"note: {remark}" for remark in overlaps(tables)), *faults]:
+    train = [table for table in tables if split_name(table.path) == "train"]
+    remarks = [overlap(one, other)[1] for one in train for other in tables if split_name(other.path) != "train"]
+    for line in [*(f"note: {remark}" for remark in remarks if remark), *faults]:
         print(line, file=sys.stderr)
     report = {"evidence": "recorded", "files": [summary(table) for table in tables], "means": means}
     return None if faults else report
 
 
 def summary(table: RecordedTable) -> dict[str, Any]:
-    """A table's counts and accuracies; `why` is the reason for the rule of accuracy."""
+    """A table's counts and accuracies; `rule` says how accuracy is counted, and why so."""
     why = f"on no grid 1/n up to n = {GRID}, so probabilities of the right option, 0 where another won"
     if not table.graded:
         n = on_grid(table.scores)
@@ -77,10 +79,7 @@ def summary(table: RecordedTable) -> dict[str, Any]:
         "format": table.format,
         "questions": len(table.questions),
         "agents": len(table.agents),
-        "responses": table.responses is not None,
-        "costs": table.costs is not None,
-        "rule": table.rule,
-        "why": why,
+        "rule": f"{table.rule}: {why}",
         **_accuracies([table]),
         "remarks": list(table.remarks),
     }
@@ -88,38 +87,19 @@ def summary(table: RecordedTable) -> dict[str, Any]:
 
 def overall(tables: Sequence[RecordedTable]) -> dict[str, Any]:
     """Several benchmarks of the same LLMs, each counting alike."""
-    return {
-        "files": [str(table.path) for table in tables],
-        "split": split_name(tables[0].path),
-        **_accuracies(same_agents(tables)),
-    }
+    files = [str(table.path) for table in tables]
+    return {"files": files, "split": split_name(files[0]), **_accuracies(same_agents(tables))}
 
 
 def _accuracies(tables: Sequence[RecordedTable]) -> dict[str, Any]:
     means = np.array([100 * table.right.mean(axis=0) for table in tables])
     agents, average = tables[0].agents, means.mean(axis=0)
-    each = {"best LLM of each benchmark": float(means.max(axis=1).mean())} if len(tables) > 1 else {}
     return {
         "accuracy": dict(zip(agents, average.tolist(), strict=True)),
         "best single LLM": agents[int(average.argmax())],
-        **each,
+        "best LLM of each benchmark": float(means.max(axis=1).mean()),
         "best LLM of each question": float(np.mean([100 * table.right.max(axis=1).mean() for table in tables])),
     }
-
-
-def groups(tables: Sequence[RecordedTable]) -> list[list[RecordedTable]]:
-    """Tables that can be averaged: of the same LLMs and the same split. Groups of one are left out."""
-    found: dict[Any, list[RecordedTable]] = {}
-    for table in tables:
-        found.setdefault((frozenset(table.agents), split_name(table.path)), []).append(table)
-    return [group for group in found.values() if len(group) > 1]
-
-
-def overlaps(tables: Sequence[RecordedTable]) -> list[str]:
-    """A remark for each training file and other file that share questions."""
-    train = [table for table in tables if split_name(table.path) == "train"]
-    remarks = [overlap(one, other)[1] for one in train for other in tables if split_name(other.path) != "train"]
-    return [remark for remark in remarks if remark]
 
 
 def as_text(found: dict[str, Any]) -> str:
@@ -128,11 +108,10 @@ def as_text(found: dict[str, Any]) -> str:
         split = f" ({found['split']})" if found["split"] else ""
         lines = [f"mean of {len(found['files'])} files{split}, each counting alike"]
     else:
-        extras = "".join(f", with {name}" for name in ("responses", "costs") if found[name])
-        size = f"{counted(found['questions'], 'question')}, {found['agents']} LLMs ({found['format']}{extras})"
-        lines = [found["file"], f"  benchmark {found['benchmark']}: {size}", f"  {found['rule']}: {found['why']}"]
+        size = f"{counted(found['questions'], 'question')}, {found['agents']} LLMs ({found['format']})"
+        lines = [found["file"], f"  benchmark {found['benchmark']}: {size}", f"  {found['rule']}"]
     lines += [f"  {value:6.2f}  {name}" for name, value in found["accuracy"].items()]
-    name = found["best single LLM"]
-    lines.append(f"  {found['accuracy'][name]:6.2f}  best single LLM: {name}")
-    bests = ("best LLM of each benchmark", "best LLM of each question")
-    return "\n".join([*lines, *(f"  {found[what]:6.2f}  {what}" for what in bests if what in found)])
+    best = found["best single LLM"]
+    lines.append(f"  {found['accuracy'][best]:6.2f}  best single LLM: {best}")
+    names = ("best LLM of each benchmark", "best LLM of each question")
+    return "\n".join([*lines, *(f"  {found[name]:6.2f}  {name}" for name in names)])

@@ -1,9 +1,8 @@
 """How a notebook on recorded LLMs begins, and how it ends well where there are none.
 
-`open_recorded` gives the folder of recorded files. Under another profile, or where `TRINITY_DATA` is not set, it prints
-one line, writes the notebook's claims as not testable here, and from then on the notebook's cells do nothing: the same
-in JupyterLab, under papermill and under nbval. A cell that sets `profile`, names `TRINITY_DATA` or calls
-`open_recorded` begins anew.
+Under another profile than `recorded`, or where `TRINITY_DATA` is not set, `open_recorded` prints one line, writes the
+notebook's claims as not testable here, and from then on the notebook's cells do nothing: the same in JupyterLab, under
+papermill and under nbval. A cell that sets `profile`, names `TRINITY_DATA` or calls `open_recorded` begins anew.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ from IPython import get_ipython
 from suite.profiles import DATA_VARIABLE, PUBLISHED, RECORDED, data_dir
 from suite.results import Results
 
+ANEW = ("Name(id='profile', ctx=Store()", "Name(id='open_recorded'", DATA_VARIABLE)  # as `ast.dump` writes them
+
 
 def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path | None:
     """The folder of recorded files, or None after one printed line: then what stands below does nothing.
 
-    `claims`: what `results.claim` takes of each claim that this notebook would judge, without `ours` (`id`,
-    `statement`, `source`; where they are known `paper`, `unit`, `relation`). Call it last in its cell, the rest
-    of which runs on in any case. RecordedError where `TRINITY_DATA` is set, but names no folder.
+    `claims`: what `results.claim` takes of each claim that this notebook would judge, without `ours`. Call it last in
+    its cell, the rest of which runs on in any case. RecordedError where `TRINITY_DATA` is set, but names no folder.
     """
     gate = _gate()
     missing = lacking(results.profile)
@@ -36,9 +36,9 @@ def open_recorded(results: Results, claims: Iterable[Mapping[str, Any]]) -> Path
     if not missing:
         return data_dir()
     command = f"{DATA_VARIABLE}=FOLDER ./run_all.sh --profile {RECORDED} --only {results.notebook[:2]}"
+    needs = {"ours": None, "note": f"needs recorded LLMs: {command}"}
     for claim in claims:
-        known = {"paper": None, "evidence": RECORDED, **claim}
-        results.claim(**{**known, "ours": None, "note": f"needs recorded LLMs: {command}"})
+        results.claim(**{"paper": None, "evidence": RECORDED, **claim, **needs})
     with contextlib.redirect_stdout(io.StringIO()):  # its line would be a second one
         results.write()
     print(
@@ -69,25 +69,15 @@ class _Gate(ast.NodeTransformer):
     closed = False
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        if self.closed and not _begins_anew(node):
-            return ast.Module(body=[], type_ignores=[])
-        self.closed = False
-        return node
-
-
-def _begins_anew(cell: ast.Module) -> bool:
-    """Whether the cell sets `profile`, names `TRINITY_DATA` or calls `open_recorded`."""
-    names = [node for node in ast.walk(cell) if isinstance(node, ast.Name)]
-    sets = any(name.id == "profile" and isinstance(name.ctx, ast.Store) for name in names)
-    return sets or any(name.id == "open_recorded" for name in names) or DATA_VARIABLE in ast.dump(cell)
+        self.closed = self.closed and not any(word in ast.dump(node) for word in ANEW)
+        return ast.Module(body=[], type_ignores=[]) if self.closed else node
 
 
 def _gate() -> _Gate:
     """This kernel's gate; outside a notebook one that nothing passes."""
     shell = get_ipython()
     gates = shell.ast_transformers if shell else []
-    found = [gate for gate in gates if isinstance(gate, _Gate)]
-    if not found:
-        found = [_Gate()]
-        gates += found
-    return found[0]
+    found = next((gate for gate in gates if isinstance(gate, _Gate)), None)
+    if found is None:
+        gates.append(found := _Gate())
+    return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,9 +27,8 @@ ROUNDED = 4  # decimals: scores may be written with so many, or as few as 2
 COUNTED, AVERAGED = "accuracy counts scores above 0", "accuracy averages the scores"
 DOUBTFUL = 0.1  # an option that wins among ten or fewer has at least this probability
 SHOWN = 10  # places that a remark names
-SPLITS = {"train": "train", "training": "train", "test": "test"} | dict.fromkeys(
-    ("dev", "val", "valid", "validation"), "validation"
-)
+SPLITS = {"train": "train", "training": "train", "test": "test", "dev": "validation", "val": "validation"}
+SPLITS |= {"valid": "validation", "validation": "validation"}
 _SPLIT_WORD = re.compile(rf"(?i)(?:^|[_.\- ]+)({'|'.join([*SPLITS, 'responses'])})(?=$|[_.\- ])")
 
 
@@ -73,14 +72,14 @@ class RecordedTable:
         """The table of these LLMs, in this order. RecordedError for a name that it lacks or that stands twice."""
         if missing := [name for name in names if name not in self.agents]:
             raise RecordedError(f"{self.path} has no LLM {missing[0]!r}; it has {', '.join(self.agents)}")
-        if len(set(names)) != len(names) or not names:
-            raise RecordedError(f"the LLMs {list(names)} must be one or more, none of them twice")
+        if len(set(names)) != len(names):
+            raise RecordedError(f"of the LLMs {', '.join(names)} one stands twice; name it once")
         columns = [self.agents.index(name) for name in names]
         parts = {name: getattr(self, name) for name in ("scores", "responses", "costs")}
         kept = {name: part[:, columns] for name, part in parts.items() if part is not None}
         return replace(self, agents=tuple(names), **kept)
 
-    def where(self, rows: np.ndarray) -> str:
+    def where(self, rows: np.ndarray | list[int]) -> str:
         """Where these rows stand in the file, for a message."""
         places = self.places[rows].tolist()
         unit = ("entry", "entries") if self.format == "routerdc" else ("line", "lines")
@@ -113,57 +112,50 @@ def complete(
     agents: tuple[str, ...],
     places: Sequence[int],
     questions: Sequence[str],
-    scores: Sequence[Sequence[float]],
+    scores: Sequence[Sequence[float | None]],
     responses: Sequence[Sequence[str]] | None = None,
     costs: Sequence[Sequence[float]] | None = None,
     ids: Sequence[str] | None = None,
     kinds: Sequence[str] = (),
 ) -> RecordedTable:
-    """The table of a file's rows that have a score of every LLM, with its remarks; NaN: missing; `kinds`: a word a row.
-
-    RecordedError where no row is left.
+    """The table of a file's rows that have a score of every LLM, with its remarks; NaN, None: missing; `kinds`: a word
+    a row. RecordedError where no row is left.
     """
     if not questions:
         raise RecordedError(f"{path} holds no questions; give a file with at least one")
-    missing = np.isnan(np.array(scores, np.float64))
-    whole = ~missing.any(axis=1)
-    lacking = listed([name for name, some in zip(agents, missing.any(axis=0), strict=True) if some], most=3)
-    if not whole.any():
-        raise RecordedError(
-            f"{path}: no question has a score of every LLM; fill in those of {lacking}, or leave them out"
-        )
-    if ids is None:
-        ids = [f"{path.stem}-{number:04d}" for number in range(1, len(questions) + 1)]
-    counts = Counter(one for one, kept in zip(ids, whole, strict=True) if kept)
+    ids = ids or [f"{path.stem}-{number:04d}" for number in range(1, len(questions) + 1)]
+    counts = Counter(ids)
     ids = [f"{one}#{number}" if counts[one] > 1 else one for number, one in enumerate(ids, 1)]
     arrays = np.array(places), np.array(questions, object), np.array(ids, object), np.array(scores, np.float64)
     said, paid = responses and np.array(responses, object), costs and np.array(costs, np.float64)
     every = RecordedTable(path, format, agents, *arrays, said, paid)
+    missing = np.isnan(every.scores)
+    whole = ~missing.any(axis=1)
+    lacking = listed([name for name, some in zip(agents, missing.any(axis=0), strict=True) if some], most=3)
+    if not whole.any():
+        raise RecordedError(f"{path}: no question has a score of every LLM; fill in or leave out those of {lacking}")
     table = every.take(whole)
     table = replace(table, graded=on_grid(table.scores) is None)
 
     remarks = []
     if not whole.all():
-        remarks.append(
-            f"{(~whole).sum()} of {counted(len(whole), 'question')} left out for a missing score of {lacking}: "
-            f"{every.where(~whole)}"
-        )
-    for what, cells, blank in (("responses", table.responses, ""), ("costs", table.costs, None)):
-        if cells is not None and (some := (np.isnan(cells) if blank is None else cells == blank).any(axis=1)).any():
+        left_out = f"{(~whole).sum()} of {counted(len(whole), 'question')} left out for a missing score of {lacking}"
+        remarks.append(f"{left_out}: {every.where(~whole)}")
+    silent = None if table.responses is None else table.responses == ""
+    for what, blank in (("responses", silent), ("costs", None if table.costs is None else np.isnan(table.costs))):
+        if blank is not None and (some := blank.any(axis=1)).any():
             remarks.append(f"{counted(some.sum(), 'question')} without {what} of some LLMs: {table.where(some)}")
-    copies: dict[str, list[int]] = {}
+    copies = defaultdict(list)
     for row, question in enumerate(table.questions):
-        copies.setdefault(key_of(question), []).append(row)
-    if twice := [table.where(np.array(some)) for some in copies.values() if len(some) > 1]:
+        copies[key_of(question)].append(row)
+    if twice := [table.where(rows) for rows in copies.values() if len(rows) > 1]:
         remarks.append(f"{counted(len(twice), 'question')} found more than once, kept: {listed(twice, '; ')}")
     if len(kinds := list(dict.fromkeys(kinds))) > 1:
         remarks.append(f"{len(kinds)} values of eval_name ({listed(kinds)}) are taken as one benchmark")
-    positive, least = table.scores[table.scores > 0].min(initial=1.0), table.scores.min()
-    if table.graded and (positive < DOUBTFUL or least > 0):
-        why = "no score is 0" if least > 0 else f"the smallest score above 0 is {positive:.3g}"
+    if table.graded and (table.scores.min() > 0 or table.scores[table.scores > 0].min() < DOUBTFUL):
         remarks.append(
-            f"scores above 0 count as right, as they do for probabilities of the right option; but {why}, so these may "
-            "be means of more than 20 samples, whose accuracy would be their average"
+            "scores above 0 count as right, as for probabilities of the right option, 0 where another won; but these "
+            f"are above 0 everywhere or below {DOUBTFUL} somewhere, so they may be means of more than {GRID} samples"
         )
     return replace(table, remarks=tuple(f"{path.name}: {remark}" for remark in remarks))
 
@@ -189,24 +181,19 @@ def same_agents(tables: Sequence[RecordedTable]) -> list[RecordedTable]:
     first = tables[0]
     for table in tables:
         if odd := set(table.agents) ^ set(first.agents):
-            only = "; ".join(
-                f"{name} only in {(table if name in table.agents else first).path}" for name in sorted(odd)
-            )
+            only = f"only in one of them: {listed(sorted(odd))}"
             raise RecordedError(f"{first.path} and {table.path}: other LLMs ({only}); give files of the same LLMs")
     return [table.with_agents(first.agents) for table in tables]
 
 
-def overlap(train: RecordedTable, test: RecordedTable) -> tuple[np.ndarray, str | None]:
-    """(rows of `train` whose question stands in `test` too, a remark that names their places or None)."""
-    first: dict[str, int] = {}
-    for row, question in enumerate(test.questions):
-        first.setdefault(key_of(question), row)
+def overlap(train: RecordedTable, test: RecordedTable) -> tuple[list[int], str]:
+    """(rows of `train` whose question stands in `test` too, a remark that names their places, "" where there are none)."""
+    first = {key_of(question): row for row, question in reversed(list(enumerate(test.questions)))}
     there = {row: first[key] for row, text in enumerate(train.questions) if (key := key_of(text)) in first}
     if not there:
-        return np.array([], dtype=int), None
-    rows, found = np.array(list(there)), np.array(list(there.values()))
-    shared = f"{counted(len(rows), 'question')} of {train.path.name} found in {test.path.name} too"
-    return rows, f"{shared}: {train.where(rows)}; there {test.where(found)}"
+        return [], ""
+    shared = f"{counted(len(there), 'question')} of {train.path.name} found in {test.path.name} too"
+    return list(there), f"{shared}: {train.where(list(there))}; there {test.where(list(there.values()))}"
 
 
 def drop_overlap(
@@ -218,14 +205,10 @@ def drop_overlap(
     """
     kept, remarks = [], []
     for table in train:
-        keep = np.ones(len(table.questions), dtype=bool)
-        for other in test:
-            rows, remark = overlap(table, other)
-            keep[rows] = False
-            remarks += [f"{remark}; left out of training"] if remark else []
-        if not keep.any():
-            raise RecordedError(
-                f"every question of {table.path} stands in a test file too; give other questions to train on"
-            )
-        kept.append(table.take(keep))
+        found = [overlap(table, other) for other in test]
+        remarks += [f"{remark}; left out of training" for _, remark in found if remark]
+        rest = np.setdiff1d(np.arange(len(table.questions)), [row for rows, _ in found for row in rows])
+        if not rest.size:
+            raise RecordedError(f"every question of {table.path} stands in a test file too; give other questions")
+        kept.append(table.take(rest))
     return kept, remarks

@@ -35,10 +35,9 @@ class Claim:
 
     def __post_init__(self) -> None:
         """Checks every field, so that a file edited by hand cannot say what `judge` would not."""
-        for name in ("id", "statement", "source", "reason", "unit"):
-            text = getattr(self, name)
-            if not isinstance(text, str) or not (text.strip() or name == "unit"):
-                raise ValueError(f"claim {self.id!r}: {name} is {text!r}; give a text")
+        for name in ("id", "statement", "source", "reason"):
+            if not getattr(self, name).strip():
+                raise ValueError(f"claim {self.id!r}: {name} is {getattr(self, name)!r}; give a text")
         if not _ID.fullmatch(self.id):
             raise ValueError(f"claim id {self.id!r}: write the notebook's two digits, a dot, a name without spaces")
         paper, ours, interval = checked(self.paper, self.ours, self.interval, self.relation)
@@ -49,8 +48,7 @@ class Claim:
             raise ValueError(f"claim {self.id}: 'reproduced' on simulated evidence; the best there is 'consistent'")
         if (ours is None) != (verdict is Verdict.NOT_TESTABLE):
             raise ValueError(
-                f"claim {self.id}: ours is {ours} and the verdict {verdict.value!r}; 'not testable here' is the one "
-                "of a claim without our number, and of no other"
+                f"claim {self.id}: {verdict.value!r}, ours is {ours}; 'not testable here' is without our number"
             )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
@@ -16,34 +16,24 @@ from suite.results.verdicts import Evidence
 class Picture(BaseModel, extra="forbid"):
     """A table or a figure of a notebook: its file's stem, its caption, its evidence class."""
 
-    name: str = Field(pattern=r"^[^./\\][^/\\]*$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     caption: str
     evidence: Evidence
 
 
-class _File(BaseModel, extra="forbid"):
-    """What `Results.write` writes."""
-
-    notebook: str
-    profile: str
-    claims: list[Claim]
-    tables: list[Picture]
-    figures: list[Picture]
-
-
-@dataclass(frozen=True)
-class Notebook:
-    """What one notebook left: its claims in the order of recording, its tables and figures.
+class Notebook(BaseModel, extra="forbid"):
+    """What `Results.write` writes of one notebook, `claims.json`: its claims in the order of recording, its tables and
+    figures.
 
     `remark` says why it is not what a run would make now; empty where it is.
     """
 
-    name: str
+    name: str = Field(alias="notebook")
+    profile: str
+    claims: list[Claim]
+    tables: list[Picture]
+    figures: list[Picture]
     remark: str = ""
-    gone: bool = False
-    claims: tuple[Claim, ...] = ()
-    tables: tuple[Picture, ...] = ()
-    figures: tuple[Picture, ...] = ()
 
     @property
     def title(self) -> str:
@@ -68,10 +58,8 @@ def load(folder: Path, profile: str, remarks: Mapping[str, str], gone: str = "")
     for notebook in notebooks:
         for claim in notebook.claims:
             if claim.id in owner:
-                raise ValueError(
-                    f"claim id {claim.id!r} is used twice: in {owner[claim.id]} and in {notebook.name}; rename one and "
-                    "rerun its notebook"
-                )
+                both = f"{owner[claim.id]} and in {notebook.name}"
+                raise ValueError(f"claim id {claim.id!r} is used twice: in {both}; rename one and rerun its notebook")
             owner[claim.id] = notebook.name
     return notebooks
 
@@ -86,18 +74,15 @@ def merged_json(notebooks: list[Notebook], profile: str) -> str:
 def _read(file: Path, profile: str, remark: str, gone: str) -> Notebook:
     name = file.parent.name
     if remark and remark == gone:
-        return Notebook(name, remark, gone=True)
+        return Notebook(notebook=name, profile=profile, claims=[], tables=[], figures=[], remark=remark)
     try:
-        read = _File.model_validate_json(file.read_bytes(), strict=True)
-        if (read.notebook, read.profile) != (name, profile):
-            raise ValueError(
-                f"notebook is {read.notebook!r} and profile is {read.profile!r}, not those of its folder; the notebook "
-                f"must write Results({name!r}, profile)"
-            )
+        read = Notebook.model_validate_json(file.read_bytes(), strict=True)
+        if (read.name, read.profile) != (name, profile):
+            raise ValueError(f"notebook is {read.name!r} and profile is {read.profile!r}, not those of its folder")
     except ValueError as error:
         said = str(error)
         if isinstance(error, ValidationError):  # in one line: place, what is wrong
             said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         remedy = f"rerun it: ./run_all.sh --profile {profile} --only {name[:2]} --force"
         raise ValueError(f"malformed {name}/claims.json: {said}; {remedy}") from None
-    return Notebook(name, remark, False, tuple(read.claims), tuple(read.tables), tuple(read.figures))
+    return read.model_copy(update={"remark": remark})

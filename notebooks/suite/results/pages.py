@@ -13,9 +13,10 @@ from pathlib import Path
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from tabulate import tabulate
 
-from suite.results.ledger import Notebook, Picture
-from suite.results.texts import aligned, markdown
+from suite.results.ledger import Notebook
+from suite.results.texts import markdown
 from suite.results.verdicts import Evidence, Verdict
 
 MEANINGS = yaml.safe_load(Path(__file__).with_name("meanings.yaml").read_text(encoding="utf-8"))
@@ -43,13 +44,13 @@ def counts(notebooks: list[Notebook]) -> list[list[str]]:
 
 def as_text(notebooks: list[Notebook]) -> str:
     """The ledger for a terminal: one line a claim, then the counts."""
-    lines: list[str] = []
+    parts: list[str] = []
     for notebook in notebooks:
-        lines += [notebook.title, *([f"  ! {notebook.remark}"] if notebook.remark else [])]
+        parts += ["", notebook.title, *([f"  ! {notebook.remark}"] if notebook.remark else [])]
         shown = ["paper", "ours", "interval", "unit", "evidence", "verdict"]
         rows = [[claim.id, *(claim.texts()[name] for name in shown)] for claim in notebook.claims]
-        lines += [*(_indented(["claim", *shown], rows) if rows else []), ""]
-    return "\n".join([*lines, "Verdicts", *_indented(COUNTS_HEAD, counts(notebooks))]) + "\n"
+        parts += [tabulate(rows, ["claim", *shown], disable_numparse=True)] if rows else []
+    return "\n".join([*parts, "", "Verdicts", tabulate(counts(notebooks), COUNTS_HEAD), ""])
 
 
 def as_markdown(notebooks: list[Notebook], profile: str) -> str:
@@ -59,18 +60,8 @@ def as_markdown(notebooks: list[Notebook], profile: str) -> str:
 
 def as_html(notebooks: list[Notebook], profile: str, folder: Path) -> str:
     """`index.html` for `folder` (`results/<profile>`): links are relative, every text is escaped."""
-
-    def exists(notebook: Notebook, kind: str, picture: Picture, suffix: str) -> bool:
-        return (folder / notebook.name / kind / f"{picture.name}.{suffix}").is_file()
-
-    def executed(notebook: Notebook) -> list[str]:
-        return sorted(file.name for file in (folder / notebook.name).glob("*.ipynb"))
-
-    def cells(notebook: Notebook, table: Picture) -> tuple[list[str], list[list[str]], list[bool]]:
-        return _read_markdown(folder / notebook.name / "tables" / f"{table.name}.md")
-
-    found = {"exists": exists, "executed": executed, "cells": cells, "classes": CLASSES, "marks": MARKS}
-    return _page("index.html.j2", notebooks, profile, **found)
+    more = {"folder": folder, "cells": _read_markdown, "classes": CLASSES, "marks": MARKS}
+    return _page("index.html.j2", notebooks, profile, **more)
 
 
 def _page(template: str, notebooks: list[Notebook], profile: str, **more: object) -> str:
@@ -84,11 +75,6 @@ def _page(template: str, notebooks: list[Notebook], profile: str, **more: object
         meanings=MEANINGS,
         **more,
     )
-
-
-def _indented(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    rows = [[" ".join(cell.split()) for cell in row] for row in rows]
-    return ["  " + line for line in aligned(head, rows, [False] * len(head))]
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -112,8 +98,6 @@ def _read_markdown(file: Path) -> tuple[list[str], list[list[str]], list[bool]]:
     lines = [line for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if line.startswith("| ")]
     grid = [[c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     if len(grid) < 2 or len({len(row) for row in grid}) > 1:
-        notebook = file.parent.parent.name
-        raise ValueError(
-            f"{notebook}/tables/{file.name} is damaged; rerun it: ./run_all.sh --only {notebook[:2]} --force"
-        )
+        name = file.parent.parent.name
+        raise ValueError(f"{name}/tables/{file.name} is damaged; rerun it: ./run_all.sh --only {name[:2]} --force")
     return grid[0], grid[2:], [mark.endswith(":") for mark in grid[1]]

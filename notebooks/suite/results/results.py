@@ -14,19 +14,18 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
 from suite.profiles import get_profile
 from suite.results.claims import Claim
+from suite.results.ledger import Picture
 from suite.results.tables import Table, has_named_index
 from suite.results.verdicts import Evidence, Verdict, judge
 from trinity_core import paths
 
 _NOTEBOOK = re.compile(r"\d\d_[a-z0-9_]+")
 _STAGED = re.compile(r"\.(\d\d_.+)\.staging")  # as the runner names a notebook's folder while it runs
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _LABEL = "evidence: "
 
 
@@ -43,7 +42,8 @@ class Results:
             raise ValueError(f"Results({notebook!r}, ...) in the notebook {staged[1]!r}; give its own name")
         self.dir = Path(staging) if staging else paths.results_root() / self.profile / notebook
         self._claims: dict[str, Claim] = {}
-        self._shown: dict[str, dict[str, dict[str, str]]] = {"tables": {}, "figures": {}}
+        self._tables: dict[str, Picture] = {}
+        self._figures: dict[str, Picture] = {}
 
     def table(
         self,
@@ -55,12 +55,9 @@ class Results:
         decimals: int | dict[str, int] | None = None,
     ) -> Table:
         """Writes `tables/<name>.csv` and `.md`; returns the table, which displays with caption and evidence class."""
-        if not isinstance(frame, pd.DataFrame):
-            raise ValueError(f"table {name!r} is a {type(frame).__name__}; give a DataFrame")
-        if not isinstance(caption, str) or not caption.strip():
-            raise ValueError(f"table {name!r}: caption is {caption!r}; say in a few words what it shows")
-        evidence = self._show("tables", name, caption, evidence)
-        shown = Table(frame, f"{caption.rstrip('.')} ({_LABEL}{evidence})", decimals)
+        picture = Picture(name=name, caption=caption, evidence=evidence)
+        shown = Table(frame, f"{caption.rstrip('.')} ({_LABEL}{picture.evidence})", decimals)
+        self._tables[name] = picture
         # Ten digits: more than any reader needs, fewer than where processors begin to differ.
         csv = frame.to_csv(index=has_named_index(frame), float_format="%.10g", lineterminator="\n")
         paths.write_atomic(self.dir / "tables" / f"{name}.csv", csv)
@@ -69,14 +66,12 @@ class Results:
 
     def figure(self, fig: Figure, name: str, *, evidence: Evidence | str, caption: str = "") -> None:
         """Writes `figures/<name>.png` and `.svg`, evidence class in the corner; same figure, same bytes."""
-        if not isinstance(fig, Figure):
-            raise ValueError(f"figure {name!r} is a {type(fig).__name__}; give a matplotlib Figure")
-        evidence = self._show("figures", name, caption, evidence)
-        _label_corner(fig, f"{_LABEL}{evidence}")
+        picture = Picture(name=name, caption=caption, evidence=evidence)
+        _label_corner(fig, f"{_LABEL}{picture.evidence}")
+        self._figures[name] = picture
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             buffer = io.BytesIO()
-            with matplotlib.rc_context({"svg.hashsalt": "trinity"}):
-                fig.savefig(buffer, format=suffix, metadata=metadata, bbox_inches="tight")
+            fig.savefig(buffer, format=suffix, metadata=metadata, bbox_inches="tight")
             paths.write_atomic(self.dir / "figures" / f"{name}.{suffix}", buffer.getvalue())
 
     def claim(
@@ -125,22 +120,21 @@ class Results:
 
     def write(self) -> None:
         """Writes `claims.json` (claims; tables and figures made) and prints one line: a notebook's last cell."""
-        shown = {kind: list(entries.values()) for kind, entries in self._shown.items()}
-        claims = [asdict(claim) for claim in self.claims]
-        record = {"notebook": self.notebook, "profile": self.profile, "claims": claims, **shown}
+        tables, figures = (
+            [one.model_dump(mode="json") for one in some.values()] for some in (self._tables, self._figures)
+        )
+        record = {
+            "notebook": self.notebook,
+            "profile": self.profile,
+            "claims": [asdict(claim) for claim in self.claims],
+        }
+        record |= {"tables": tables, "figures": figures}
         text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         paths.write_atomic(self.dir / "claims.json", text)
         counts = Counter(claim.verdict for claim in self.claims)
         verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-        tables, figures = map(len, shown.values())
-        print(f"{self.notebook}: {len(claims)} claims ({verdicts or 'none'}), {tables} tables, {figures} figures")
-
-    def _show(self, kind: str, name: str, caption: str, evidence: Evidence | str) -> Evidence:
-        """Notes a table or a figure for `claims.json`; ValueError names a wrong name or evidence class."""
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"name {name!r}: use lower-case letters, digits, - and _ (it becomes a file name)")
-        self._shown[kind][name] = {"name": name, "caption": caption, "evidence": Evidence(evidence).value}
-        return Evidence(evidence)
+        said = f"{len(self._claims)} claims ({verdicts or 'none'}), {len(tables)} tables, {len(figures)} figures"
+        print(f"{self.notebook}: {said}")
 
 
 def _label_corner(fig: Figure, label: str) -> None:

@@ -6,11 +6,15 @@ import re
 import textwrap
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
+
+from jinja2 import Template
 
 from trinity_core.pool import Pool
 from trinity_core.types import ROLES, Rollout, Turn
 
 ROLE_COLOURS = {"worker": "#0072B2", "thinker": "#B8860B", "verifier": "#009E73"}  # readable on white and on black
+PAGE = Template(Path(__file__).with_name("rollout.html.j2").read_text(encoding="utf-8"))
 WIDTH = 100
 CUT = {  # a message cut at the output cap: what it does not count as
     "worker": "cut at the output cap: no answer",
@@ -68,26 +72,11 @@ class RolloutView:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        question, (answer, ending) = self.rollout.question, self._ending()
-        blocks = [f"<div style='margin:4px 0'><b>{escape(question.id)}</b>{_pre(question.text)}</div>"]
-        for turn in self.rollout.turns:
-            colour = ROLE_COLOURS[turn.role]
-            notes = "".join(f"<div><i>{escape(note)}</i></div>" for note in self._notes(turn))
-            blocks.append(
-                f"<div style='border-left:4px solid {colour};padding:2px 8px;margin:6px 0'>"
-                f"<span style='color:{colour};font-weight:600'>{turn.index}. {turn.role.capitalize()}</span> "
-                f"{escape(self.names[turn.agent])} <small>{escape(self._chances(turn))}</small>"
-                f"{_pre(turn.output)}{notes}</div>"
-            )
-        blocks.append(f"<div>{escape(answer)}</div><div><b>{escape(ending)}</b></div>")
-        return "<div style='max-width:60em;line-height:1.35'>" + "".join(blocks) + "</div>"
+        turns = [(turn, ROLE_COLOURS[turn.role], self._chances(turn), self._notes(turn)) for turn in self.rollout.turns]
+        said = {"question": self.rollout.question, "names": self.names, "ending": self._ending()}
+        return PAGE.render(turns=turns, escape=escape, **said)
 
 
 def _indented(text: str) -> list[str]:
     wrapped = (textwrap.wrap(line, WIDTH, replace_whitespace=False) or [""] for line in text.splitlines())
     return ["    " + part for parts in wrapped for part in parts]
-
-
-def _pre(text: str) -> str:
-    shown = f"<div style='white-space:pre-wrap;font-family:monospace;font-size:92%'>{escape(text)}</div>"
-    return shown if text else ""

@@ -73,8 +73,6 @@ def mark_paper(ax: Axes, value: float, *, at: Any = None, axis: str = "y", label
     `axis` is the axis on which `value` is read ("y" or "x"); `at` is the place on the other one. One look in every
     figure, so that a reader learns it once. Pass `label=None` for all but the first mark. Returns the artist.
     """
-    if axis not in ("x", "y"):
-        raise ValueError(f"axis is {axis!r}; choose 'x' or 'y'")
     if at is not None:
         place = (at, value) if axis == "y" else (value, at)
         return ax.plot(
@@ -222,11 +220,9 @@ def stack(
         colour, part = colours.get(name, GREY), table[name].to_numpy(float)
         bars = ax.bar if vertical else ax.barh
         look = {"color": colour, "edgecolor": "white", "linewidth": 0.5, "label": name}
-        bars(at, part, **{"bottom" if vertical else "left": base}, **look)
-        for place, start, size in zip(at, base, part, strict=True):
-            if size >= least:
-                where = (place, start + size / 2) if vertical else (start + size / 2, place)
-                ax.text(*where, format(size, form), ha="center", va="center", fontsize=8, color=ink_on(colour))
+        drawn = bars(at, part, **{"bottom" if vertical else "left": base}, **look)
+        said = [format(size, form) if size >= least else "" for size in part]
+        ax.bar_label(drawn, said, label_type="center", fontsize=8, color=ink_on(colour))
         base = base + part
     ax.grid(visible=False)
 

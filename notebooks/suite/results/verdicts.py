@@ -31,10 +31,6 @@ class Evidence(StrEnum):
     SIMULATED = "simulated"
     LIVE = "live"
 
-    @classmethod
-    def _missing_(cls, value: object) -> Evidence:
-        raise ValueError(f"unknown evidence class {value!r}; choose one of {', '.join(cls)}")
-
 
 class Verdict(StrEnum):
     """What our number does to the paper's claim."""
@@ -43,10 +39,6 @@ class Verdict(StrEnum):
     CONSISTENT = "consistent"
     NOT_REPRODUCED = "not reproduced"
     NOT_TESTABLE = "not testable here"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Verdict:
-        raise ValueError(f"unknown verdict {value!r}; choose one of {', '.join(cls)}")
 
 
 RELATIONS = {"equal": "", "greater": "> ", "less": "< ", "at least": "≥ ", "at most": "≤ "}
@@ -65,8 +57,7 @@ def judge(
 ) -> tuple[Verdict, str]:
     """The verdict on a claim, and the reason in one sentence; the module's docstring states the rules.
 
-    `interval` is (low, high) of `ours`; `tolerance` is in the unit of `paper`. Arithmetic orders need neither: their
-    numbers are exact. ValueError names a number, an interval or a relation that is wrong or missing.
+    `interval` is (low, high) of `ours`; `tolerance` is in the unit of `paper`. ValueError names what is wrong or missing.
     """
     evidence = Evidence(evidence)
     paper, ours, interval = checked(paper, ours, interval, relation)
@@ -76,19 +67,12 @@ def judge(
     if ours is None:
         return Verdict.NOT_TESTABLE, "nothing computed here"
     arithmetic = evidence is Evidence.ARITHMETIC
-    if relation in ORDERS:
-        if paper and (paper < 0) == (relation == "greater"):
-            raise ValueError(
-                f"paper is {paper} with relation {relation!r}; give the paper's difference the way round that the "
-                "claim says, as for ours"
-            )
-        if interval is None and not arithmetic:
-            raise ValueError(
-                f"no interval given for a difference on {evidence} evidence; whether it lies off 0 cannot be told "
-                "without one"
-            )
-    elif paper is None:
+    if relation not in ORDERS and paper is None:
         raise ValueError(f"paper is None; relation {relation!r} needs the paper's number")
+    if relation in ORDERS and paper and (paper < 0) == (relation == "greater"):
+        raise ValueError(f"paper is {paper} with relation {relation!r}; give its difference the way round of ours")
+    if relation in ORDERS and interval is None and not arithmetic:
+        raise ValueError(f"no interval given for a difference on {evidence} evidence; without one an order is not told")
     if interval is None and tolerance is None and not (arithmetic and relation != "equal"):
         raise ValueError(f"neither tolerance nor interval given for {evidence} evidence; give one of them")
 
@@ -160,17 +144,9 @@ def checked(
     paper, ours = finite(paper, "paper"), finite(ours, "ours")
     if interval is None:
         return paper, ours, None
-    try:
-        low, high = interval
-    except (TypeError, ValueError):
-        raise ValueError(f"interval is {interval!r}; give (low, high)") from None
-    low, high = finite(low, "interval's low end"), finite(high, "interval's high end")
-    if low is None or high is None or low > high:
-        raise ValueError(f"interval is {interval!r}; give (low, high) with low <= high")
-    if ours is None:
-        raise ValueError(f"interval is {interval!r} but ours is None; give both or neither")
-    slack = SLACK * max(1.0, abs(ours))
-    if not low - slack <= ours <= high + slack:
+    low, high = (finite(end, f"{side} end") for end, side in zip(interval, ("low", "high"), strict=True))
+    slack = SLACK * max(1.0, abs(ours or 0.0))
+    if ours is None or not low - slack <= ours <= high + slack:
         raise ValueError(f"interval [{low}, {high}] does not hold ours = {ours}; pass the interval of this very number")
     return paper, ours, (low, high)
 
