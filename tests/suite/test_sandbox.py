@@ -16,9 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,10 +25,9 @@ import yaml
 
 from suite.questions import load_questions
 from suite.sandbox import run as sandbox
-from suite.sandbox.bubblewrap import REFUSED, interpreter, system_call_filter
+from suite.sandbox.bubblewrap import ARCHITECTURES, REFUSED, interpreter, system_call_filter
 from suite.sandbox.child import decode, encode
-from suite.sandbox.process import find_bubblewrap
-from suite.sandbox.run import CodeResult, Limits, run_code, sandbox_status
+from suite.sandbox.run import CodeResult, Limits, find_bubblewrap, run_code, sandbox_status
 from trinity_core import paths
 from trinity_core.store import Store
 from trinity_core.types import DataError
@@ -52,8 +49,6 @@ TRUST = pytest.mark.parametrize("trusted", [True, False], ids=["limited", "bubbl
 def kept_elsewhere(tmp_path_factory, monkeypatch):
     """No result kept by an earlier test or run counts."""
     monkeypatch.setenv("TRINITY_CACHE", str(tmp_path_factory.mktemp("cache")))
-    monkeypatch.delenv("TRINITY_UNSANDBOXED", raising=False)
-    monkeypatch.setattr(sandbox, "_memory", {})
 
 
 def usable() -> bool:
@@ -167,7 +162,7 @@ import json, sys
 from pathlib import Path
 from suite.sandbox.run import Limits, find_bubblewrap, run_code
 wrapper, reason = find_bubblewrap()
-report = {"way": wrapper and wrapper.way, "reason": reason}
+report = {"root": wrapper and wrapper.root, "reason": reason}
 for name, source in json.loads(Path(sys.argv[1]).read_text()).items():
     clues = {"file": sys.argv[1], "port": 9, "folders": [["/root", ".pyenv"]], "variable": "SHELL", "mark": "a-user"}
     tests = [{"args": [clues], "expected": "escaped"}]
@@ -208,10 +203,10 @@ def test_sandbox_holds_for_a_user_without_privileges(bubblewrap, tmp_path_factor
         done = subprocess.run(command, **nobody, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    if report["way"] is None:
+    if report["root"] is None:
         assert {report[name] for name in BY_A_USER} == {"refused"}
         pytest.skip(report["reason"])
-    assert report["way"] == "user" and report["honest"] == "passed"
+    assert report["root"] is False and report["honest"] == "passed"
     for name in BY_A_USER:
         assert report[name] in ESCAPES[name].get("ends", HELD), (name, report[name])
 
@@ -259,7 +254,7 @@ def test_sandbox_filter_jumps_stay_inside_and_name_every_call():
                 at += yes if holds else no
 
     refuse, allow = 0x50001, 0x7FFF0000
-    for machine, column, audit, clone in (("x86_64", 0, 0xC000003E, 56), ("aarch64", 1, 0xC00000B7, 220)):
+    for machine, (column, audit, clone) in ARCHITECTURES.items():
         program = system_call_filter(machine)
         for name, numbers in REFUSED.items():
             if numbers[column] is not None:
@@ -268,7 +263,6 @@ def test_sandbox_filter_jumps_stay_inside_and_name_every_call():
         assert verdict(program, 435, audit=audit) == 0x50026  # ENOSYS
         assert verdict(program, 63, audit=audit) == allow and verdict(program, 63, audit=0x40000003) == refuse
     assert verdict(system_call_filter("x86_64"), 0x40000000 + 1) == refuse
-    assert system_call_filter("riscv64") is None
 
 
 # --- forged passes ---
@@ -403,7 +397,7 @@ def test_sandbox_methods_of_a_solution_class_and_main_guards():
         ("'\ud800'", "error", "Unicode"),
         ("def f(a, b):\n    return bytearray(10**9)", "memory", "MemoryError"),
         ("import nosuch", "error", "nosuch"),
-        ("def f(a, b):\n    import ctypes\n    ctypes.string_at(0)", "error", "SIGSEGV"),
+        ("def f(a, b):\n    import ctypes\n    ctypes.string_at(0)", "error", "Segmentation fault"),
         ("def f(a):\n    return a", "error", "positional"),
         ("def f(a, b):\n    return f", "failed", "not plain data"),
     ],
@@ -450,7 +444,7 @@ def check(candidate):
         ("def f(x): return x", "exit(0)", "error", ""),
         ("def f(x): return x", "import os; os._exit(0)", "error", "test source"),
         ("def f(x): return bytearray(10**9)", "candidate(1)", "memory", ""),
-        ("import os\ndef f(x): os.abort()", "candidate(1)", "error", "SIGABRT"),
+        ("import os\ndef f(x): os.abort()", "candidate(1)", "error", "Aborted"),
         ("def f(x): return x", "while 1: pass", "timeout", ""),
     ],
 )
@@ -487,7 +481,7 @@ def test_cases_22_a_wrong_sum_fails(trusted):
     ("source", "status", "words"),
     [
         ("print(15", "error", "SyntaxError"),
-        ("while True: pass", "timeout", "SIGXCPU"),
+        ("while True: pass", "timeout", "CPU time"),
         ("x = bytearray(10**9)", "memory", "MemoryError"),
         ("while True: print(1)", "output-limit", ""),
         ("import time\ntime.sleep(99)", "timeout", ""),
@@ -525,7 +519,6 @@ NO_TESTS = [
     {"tests": [{"args": [1]}], "entry_point": "f"},
     {"tests": [{"expected": 1}], "entry_point": "f"},
     {"tests": [{"args": 1, "expected": 1}], "entry_point": "f"},
-    {"tests": [*ADD_TESTS, {"args": [1, 2], "expected": (3,)}], "entry_point": "f"},
     {"tests": [{"args": [1, 2], "expected": float("nan")}], "entry_point": "f"},
     {"tests": [{"args": [{1}], "expected": 1}], "entry_point": "f"},
     {"tests": {"args": [], "expected": 1}, "entry_point": "f"},
@@ -646,7 +639,7 @@ def no_bubblewrap(tmp_path, monkeypatch):
 def test_sandbox_refuses_without_bubblewrap(no_bubblewrap):
     result = run_code(ADD, tests=ADD_TESTS, entry_point="f")
     assert (result.status, result.passed, result.total) == ("refused", 0, 3)
-    for words in ("not installed", "apt-get install bubblewrap", "TRINITY_UNSANDBOXED=1"):
+    for words in ("not installed", "apt-get install bubblewrap"):
         assert words in result.detail
     assert run_code(ADD, tests=ADD_TESTS, entry_point="f", trusted=True).status == "passed"
     assert "not installed" in sandbox_status() and "refused" in sandbox_status() and "\n" not in sandbox_status()
@@ -668,24 +661,15 @@ def test_sandbox_refuses_with_a_bubblewrap_that_shuts_nothing_off(no_bubblewrap)
     assert run_code(ADD, tests=ADD_TESTS, entry_point="f").status == "refused"
 
 
-def test_sandbox_flag_runs_without_and_warns_once(no_bubblewrap, monkeypatch):
-    monkeypatch.setenv("TRINITY_UNSANDBOXED", "1")
-    monkeypatch.setattr(sandbox, "_warned", threading.Event())
-    with pytest.warns(UserWarning, match="without a sandbox"):
-        assert run_code(ADD, tests=ADD_TESTS, entry_point="f").status == "passed"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert run_code(ADD, tests=ADD_TESTS[:1], entry_point="f").status == "passed"
-    assert "TRINITY_UNSANDBOXED=1" in sandbox_status()
+def test_sandbox_refuses_on_a_machine_whose_system_calls_it_does_not_know(bubblewrap, monkeypatch):
+    monkeypatch.setattr(sandbox.platform, "machine", lambda: "riscv64")
+    sandbox._try.cache_clear()
+    assert "this is riscv64" in run_code(ADD, tests=ADD_TESTS, entry_point="f").detail
+    sandbox._try.cache_clear()
 
 
-def test_sandbox_status_says_that_it_works(bubblewrap, monkeypatch):
+def test_sandbox_status_says_that_it_works(bubblewrap):
     assert "works" in sandbox_status() and "\n" not in sandbox_status()
-    monkeypatch.setenv("TRINITY_UNSANDBOXED", "1")  # the flag never takes a working sandbox away
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        source = "import os\ndef f():\n    return os.path.exists('/etc/passwd')\n"
-        assert run_code(source, tests=[{"args": [], "expected": False}], entry_point="f").status == "passed"
 
 
 # --- kept results, limits, codec ---
@@ -695,17 +679,15 @@ def never(*_, **__):
     raise AssertionError("this must not run again")
 
 
-def test_sandbox_keeps_results_in_memory_and_on_disk(monkeypatch):
+def test_sandbox_keeps_results_on_disk(monkeypatch):
     sources = {"passed": ADD, "failed": "def f(a, b):\n    return 0\n", "error": "def f(a, b):\n    return x\n"}
     first = {
         status: run_code(source, tests=ADD_TESTS, entry_point="f", trusted=True) for status, source in sources.items()
     }
     assert {status: result.status for status, result in first.items()} == {status: status for status in sources}
     monkeypatch.setattr(sandbox, "Run", never)
-    for _ in range(2):  # from memory, then from disk
-        for status, source in sources.items():
-            assert run_code(source, tests=ADD_TESTS, entry_point="f", trusted=True) == first[status]
-        monkeypatch.setattr(sandbox, "_memory", {})
+    for status, source in sources.items():
+        assert run_code(source, tests=ADD_TESTS, entry_point="f", trusted=True) == first[status]
     for other in ({"tests": ADD_TESTS[:2]}, {"limits": Limits(cpu=3)}):
         with pytest.raises(AssertionError, match="run again"):
             run_code(ADD, **{"tests": ADD_TESTS, "entry_point": "f", "trusted": True, **other})
@@ -720,10 +702,10 @@ def test_sandbox_does_not_keep_what_could_end_otherwise():
     ]
     for limits, source, status in runs:
         assert run_code(source, tests=ADD_TESTS, entry_point="f", limits=limits, trusted=True).status == status
-    assert not sandbox._memory
+    assert not Store(paths.cache_dir() / "code_results.sqlite").items()
 
 
-def test_sandbox_outlives_a_damaged_cache(monkeypatch):
+def test_sandbox_outlives_a_damaged_cache():
     file = paths.cache_dir() / "code_results.sqlite"
     file.write_bytes(b"not a database" * 100)
     with pytest.warns(UserWarning, match="starting a new one"):
@@ -731,26 +713,16 @@ def test_sandbox_outlives_a_damaged_cache(monkeypatch):
     ((key, _),) = Store(file).items()
     for spoilt in (b'{"status": "passed"}', b"no JSON"):
         Store(file).put({key: spoilt})
-        monkeypatch.setattr(sandbox, "_memory", {})
         result = run_code(ADD, tests=ADD_TESTS, entry_point="f", trusted=True)
         assert (result.status, result.passed, result.total) == ("passed", 3, 3)
 
 
 def test_sandbox_results_depend_on_the_sandbox_own_code(monkeypatch):
-    content = [ADD, ADD_TESTS, "f", None, [1], "trusted"]
+    content = [ADD, ADD_TESTS, "f", None, [1], True]
     key = sandbox._key(content)
-    assert key == sandbox._key(content) != sandbox._key([*content[:-1], "bubblewrap"])
+    assert key == sandbox._key(content) != sandbox._key([*content[:-1], False])
     monkeypatch.setattr(sandbox, "_versions", lambda: "another")
     assert sandbox._key(content) != key
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"cpu": 0}, {"wall": float("nan")}, {"memory": 1}, {"output": 1.5}, {"output": True}, {"memory": "1"}]
-)
-def test_sandbox_limits_are_checked(wrong):
-    name, value = next(iter(wrong.items()))
-    with pytest.raises(ValueError, match=f"Limits.{name} is {value!r}"):
-        Limits(**wrong)
 
 
 @pytest.mark.parametrize(

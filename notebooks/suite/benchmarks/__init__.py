@@ -1,5 +1,5 @@
 """The published benchmarks."""
 
-from suite.benchmarks.loading import load_benchmark
+from suite.benchmarks.loading import read_benchmark
 
-__all__ = ["load_benchmark"]
+__all__ = ["read_benchmark"]

@@ -1,4 +1,4 @@
-"""Rows of a benchmark's file (JSON lines, JSON, CSV, Parquet), and the file itself from the model hub.
+"""Rows of a benchmark's file (JSON lines, CSV, Parquet), and the file itself from the model hub.
 
 The hub is asked through `huggingface_hub`, one file at a time at a fixed revision: the `datasets` package would be
 heavier and can run a repository's own loading script. Parquet is read with `pyarrow`, which three of the eight need.
@@ -21,7 +21,6 @@ from trinity_core.types import DataError
 
 # (place in the file, the row); or (place, what is wrong there)
 Rows = Iterator[tuple[str, "dict[str, Any] | str"]]
-LARGEST_FIELD = 1 << 30  # characters of a CSV field
 
 
 class HubError(OSError):
@@ -40,8 +39,8 @@ def fetch(name: str, split: str) -> Path:
             f"give a file of your own with path= (--path)"
         )
     repository, revision, file = benchmark.files[split]
+    more = {"repo_type": benchmark.kind, "revision": revision, "etag_timeout": 10}
     try:
-        more = {"repo_type": benchmark.kind, "revision": revision, "etag_timeout": 10}
         return Path(huggingface_hub.hf_hub_download(repository, file, **more))
     except Exception as error:  # network, consent, disk: whatever it is, the way out is the same
         consent = " It is gated: accept its terms on the hub and set HF_TOKEN." if benchmark.gated else ""
@@ -57,7 +56,6 @@ def read_rows(path: Path) -> Rows:
 
     FileNotFoundError for no file, DataError for a file that cannot be read at all.
     """
-    path = Path(path)
     if path.suffix.lower() not in READERS:
         raise DataError(f"{path.name}: unknown suffix {path.suffix!r}; files are {', '.join(READERS)}")
     if not path.is_file():
@@ -69,41 +67,22 @@ def _json_lines(path: Path) -> Rows:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                if not text:
-                    yield f"line {number}", "the line is empty"
-                    continue
-                yield f"line {number}", _mapping(json.loads(text))
+                row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                yield f"line {number}", f"not JSON ({error})"
-
-
-def _json(path: Path) -> Rows:
-    try:
-        items = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} is not JSON ({error}); JSON lines need the suffix .jsonl") from None
-    if not isinstance(items, list):
-        raise DataError(f"{path.name} holds a {type(items).__name__}; a list of rows is needed")
-    for number, item in enumerate(items, 1):
-        yield f"row {number}", _mapping(item)
+                row = f"not JSON ({error})"
+            else:
+                row = row if isinstance(row, dict) else f"a row is an object of named fields, not {str(row)[:60]!r}"
+            yield f"line {number}", row
 
 
 def _csv(path: Path) -> Rows:
-    csv.field_size_limit(LARGEST_FIELD)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         try:
-            while True:
-                row = next(reader, None)
-                if row is None:
-                    return
-                where = f"line {reader.line_num}"  # where the row ends: a quoted field may hold line breaks
-                short = [name for name, value in row.items() if value is None]
-                if None in row or short:
-                    yield where, f"the row has {'more' if None in row else 'fewer'} fields than the header"
-                else:
-                    yield where, row
+            for row in reader:
+                whole = None not in row and None not in row.values()
+                # the line where the row ends: a quoted field may hold line breaks
+                yield f"line {reader.line_num}", row if whole else "the row has more or fewer fields than the header"
         except (csv.Error, UnicodeDecodeError) as error:
             raise DataError(f"{path.name}, after line {reader.line_num}: not CSV ({error})") from None
 
@@ -117,8 +96,4 @@ def _parquet(path: Path) -> Rows:
         raise DataError(f"{path.name} is no Parquet file ({str(error).splitlines()[0]})") from None
 
 
-def _mapping(item: Any) -> dict[str, Any] | str:
-    return item if isinstance(item, dict) else f"a row is an object of named fields, not {str(item)[:60]!r}"
-
-
-READERS: dict[str, Callable[[Path], Rows]] = {".jsonl": _json_lines, ".json": _json, ".csv": _csv, ".parquet": _parquet}
+READERS: dict[str, Callable[[Path], Rows]] = {".jsonl": _json_lines, ".csv": _csv, ".parquet": _parquet}

@@ -1,17 +1,15 @@
 """The paper's eight benchmarks themselves: from the hub, or from a file of the same schema.
 
-    load_benchmark("math500", "test")                        from the hub
-    load_benchmark("gpqa", "test", path="gpqa_diamond.csv")  from a file, no network
+    read_benchmark("math500", "test").questions                        from the hub
+    read_benchmark("gpqa", "test", "gpqa_diamond.csv").questions       from a file, no network
     trinity questions --check gpqa --path gpqa_diamond.csv
 
 Each row is checked when it is read, its reference by the very checker that will judge answers. A bad row is refused
-with its place in the file and the reason; how many were is said in a warning, and the command lists them all.
-LiveCodeBench unpacks to gigabytes of tests: `limit` reads the first so many rows.
+with its place in the file and the reason; the command lists them all.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +21,6 @@ from suite.questions.files import SPLITS
 from trinity_core.types import DataError, Question, Split
 
 
-class RefusedRows(UserWarning):
-    """Some rows of a benchmark's file could not be used."""
-
-
 @dataclass(frozen=True)
 class Reading:
     """What a file held: the questions in file order, and (place, reason) of each row that was refused."""
@@ -34,60 +28,35 @@ class Reading:
     questions: list[Question]
     refused: list[tuple[str, str]]
 
-    @property
-    def rows(self) -> int:
-        return len(self.questions) + len(self.refused)
 
+def read_benchmark(name: str, split: str, path: str | Path | None = None) -> Reading:
+    """The benchmark's questions, from `path` or (path None) from the hub, and the rows that were refused.
 
-def load_benchmark(name: str, split: str, path: str | Path | None = None, limit: int | None = None) -> list[Question]:
-    """The benchmark's questions: from `path`, or (path None) from the hub; `limit` reads the first so many rows.
-
-    Warns (`RefusedRows`) with count and first reason where rows were refused. DataError for an unknown name or split
-    and where no row is left; `HubError` or FileNotFoundError where there is no file.
+    DataError for an unknown name or split and for a file without rows; `HubError` or FileNotFoundError for no file.
     """
-    reading = read_benchmark(name, split, path, limit)
-    if reading.refused:
-        place, reason = reading.refused[0]
-        message = f"{name} {split}: {len(reading.refused)} of {reading.rows} rows refused, first {place}: {reason}"
-        if not reading.questions:
-            raise DataError(message)
-        warnings.warn(f"{message}; list them with trinity questions --check", RefusedRows, stacklevel=2)
-    return reading.questions
-
-
-def read_benchmark(name: str, split: str, path: str | Path | None = None, limit: int | None = None) -> Reading:
-    """As `load_benchmark`, but gives the refused rows instead of warning. DataError for a file without any rows."""
-    if name not in BENCHMARKS:
-        raise DataError(f"unknown benchmark {name!r}; choose one of {', '.join(BENCHMARKS)}")
-    if split not in SPLITS:
-        raise DataError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
-    if limit is not None and limit < 1:
-        raise DataError(f"limit is {limit}; it must be at least 1 (or None for all)")
+    for what, given, known in (("benchmark", name, BENCHMARKS), ("split", split, SPLITS)):
+        if given not in known:
+            raise DataError(f"unknown {what} {given!r}; choose one of {', '.join(known)}")
     reading = Reading([], [])
     seen: dict[str, str] = {}
     for number, (place, row) in enumerate(read_rows(fetch(name, split) if path is None else Path(path))):
-        if number == limit:
-            break
         try:
-            if isinstance(row, str):
-                raise DataError(row)
             question = _question(name, split, number, row)
             source = question.meta["source_id"]
-            if source in seen:
+            if source is not None and seen.setdefault(source, place) != place:
                 raise DataError(f"id {source!r} stands already in {seen[source]}")
+            reading.questions.append(question)
         except ValueError as error:  # DataError is one
             reading.refused.append((place, str(error)))
-            continue
-        if source is not None:
-            seen[source] = place
-        reading.questions.append(question)
-    if not reading.rows:
+    if not reading.questions and not reading.refused:
         raise DataError(f"{path or name} holds no rows")
     return reading
 
 
-def _question(name: str, split: Split, number: int, row: Row) -> Question:
+def _question(name: str, split: Split, number: int, row: Row | str) -> Question:
     """The row as a question whose reference its checker can read. DataError says what is wrong."""
+    if isinstance(row, str):
+        raise DataError(row)
     missing = [field for field in BENCHMARKS[name].fields if field not in row]
     if missing:
         raise DataError(f"field {missing[0]!r} is missing; {name} needs {', '.join(BENCHMARKS[name].fields)}")

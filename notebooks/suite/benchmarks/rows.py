@@ -1,23 +1,32 @@
 """One row of a published benchmark as a question: the fields of each schema, and every way in which a row can be bad.
 
 A converter takes a row and gives a `Draft`; `DataError` says what is wrong. Published questions get no phrasing.
+
+LiveCodeBench packs its private tests: JSON text, pickled, compressed with zlib, written in base64. Loading a pickle runs
+what its author put in it, so none is loaded: `pickletools` lists the instructions, and only those that write down one
+text are let pass.
 """
 
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import hashlib
 import json
+import pickletools
 import re
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.benchmarks.livecodebench import read_tests
 from trinity_core.types import AnswerKind, DataError
 
 LETTERS = "ABCD"
+LARGEST = 1 << 29  # bytes of one question's unpacked tests; more is taken for a decompression bomb
+PICKLED_TEXT = {"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"}
+NO_EFFECT = {"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"}
 Row = dict[str, Any]
 
 
@@ -45,12 +54,10 @@ def text_of(row: Row, name: str) -> str:
 def json_of(row: Row, name: str, kind: type = list) -> Any:
     """The row's field as a list or an object; in CSV it is written as JSON."""
     value = given = row.get(name)
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(given) if isinstance(given, str) else given
     if not isinstance(value, kind):
-        raise DataError(
-            f"{name} is {_shown(given)}; {'a list' if kind is list else 'an object'} (in CSV as JSON) is needed"
-        )
+        raise DataError(f"{name} is {_shown(given)}; a {kind.__name__} (in CSV as JSON) is needed")
     return value
 
 
@@ -104,15 +111,62 @@ def rlpr(row: Row) -> Draft:
 
 
 def livecodebench(row: Row) -> Draft:
-    tests = read_tests(row)
-    starter = row.get("starter_code") or ""
-    text = text_of(row, "question_content")
+    text, starter = text_of(row, "question_content"), row.get("starter_code") or ""
     if starter.strip():
         text += f"\n\nComplete this code; it is run as it stands, so write its imports too.\n```python\n{starter}\n```"
     else:
         text += "\n\nWrite a Python program that reads standard input and writes the answer to standard output."
     meta = {name: row[name] for name in ("platform", "difficulty", "contest_date") if isinstance(row.get(name), str)}
-    return Draft(text_of(row, "question_id"), text, "code", "", meta | tests)  # no solutions are published
+    return Draft(text_of(row, "question_id"), text, "code", "", meta | _tests(row))  # no solutions are published
+
+
+def _tests(row: Row) -> dict[str, Any]:
+    """The public and the private tests as `run_code` takes them: `tests` and `entry_point`, or `stdin_cases`."""
+    private = row.get("private_test_cases")
+    if isinstance(private, str) and not private.lstrip().startswith("["):
+        row = row | {"private_test_cases": unpack(private)}
+    cases = [*json_of(row, "public_test_cases"), *json_of(row, "private_test_cases")]
+    if not cases:
+        raise DataError("there are no tests, public or private")
+    for case in cases:
+        if not isinstance(case, dict) or not all(isinstance(case.get(key), str) for key in ("input", "output")):
+            raise DataError(f"a test is {_shown(case)}; a test has the texts input and output")
+    kinds = {case.get("testtype") for case in cases}
+    if kinds == {"stdin"}:
+        return {"stdin_cases": [{"input": case["input"], "output": case["output"]} for case in cases]}
+    if kinds != {"functional"}:
+        raise DataError(f"testtype is {', '.join(sorted(map(str, kinds)))}; 'stdin' or 'functional' for all is needed")
+    function = json_of(row, "metadata", dict).get("func_name")
+    if not isinstance(function, str) or not function.isidentifier():
+        raise DataError(f"metadata is {_shown(row['metadata'])}; functional tests need its func_name")
+    tests = []
+    for number, case in enumerate(cases, 1):  # arguments are JSON values, one a line
+        try:
+            args = [json.loads(line) for line in case["input"].split("\n") if line.strip()]
+            tests.append({"args": args, "expected": json.loads(case["output"])})
+        except ValueError as error:
+            raise DataError(f"test {number}: input or output is not JSON ({error})") from None
+    return {"entry_point": function, "tests": tests}
+
+
+def unpack(packed: str) -> str:
+    """The JSON text in packed private tests; DataError for anything but one pickled text."""
+    texts = []
+    try:
+        engine = zlib.decompressobj()
+        pickled = engine.decompress(base64.b64decode(packed, validate=True), LARGEST)
+        if not engine.eof:
+            raise ValueError(f"it is cut short, or holds more than {LARGEST} bytes")
+        for instruction, argument, _ in pickletools.genops(pickled):
+            if instruction.name in PICKLED_TEXT:
+                texts.append(argument)
+            elif instruction.name not in NO_EFFECT:
+                raise ValueError(f"the pickle holds more than a text ({instruction.name})")
+        if len(texts) != 1:
+            raise ValueError(f"the pickle holds {len(texts)} texts")
+    except Exception as error:  # pickletools raises much, from ValueError to struct.error
+        raise DataError(f"private_test_cases is neither JSON nor one packed text: {error}") from None
+    return texts[0]
 
 
 def aime2025(row: Row) -> Draft:
@@ -126,26 +180,20 @@ def aime2025(row: Row) -> Draft:
 def bigcodebench(row: Row) -> Draft:
     """The tests are a unittest class `TestCases`: run by a `check(candidate)` that fails with the first failure.
 
-    Many tasks need the packages in `libs` and hand over values that no JSON holds; in a sandbox without them such a
+    Many tasks need packages and hand over values that no JSON holds; in a sandbox without them such a
     task's tests end in an error, never in a pass. The solution stands in `meta`, not as the reference: the suite runs
     its own references without a sandbox, and this one is a stranger's.
     """
     test, entry_point = text_of(row, "test"), text_of(row, "entry_point")
-    for name, source in (("test", test), ("code_prompt", text_of(row, "code_prompt") + "\n    pass\n")):
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError) as error:
-            raise DataError(f"{name} is not Python ({error})") from None
-        if name == "test" and "TestCases" not in {n.name for n in tree.body if isinstance(n, ast.ClassDef)}:
-            raise DataError("test defines no class TestCases")
-    libraries = row.get("libs") or "[]"
     try:
-        libraries = ast.literal_eval(libraries) if isinstance(libraries, str) else libraries
-    except (SyntaxError, ValueError):
-        raise DataError(f"libs is {_shown(libraries)}; a list is needed") from None
-    text_of(row, "canonical_solution")  # its indentation counts, so it is kept as it stands
+        classes = {node.name for node in ast.parse(test).body if isinstance(node, ast.ClassDef)}
+    except (SyntaxError, ValueError) as error:
+        raise DataError(f"test is not Python ({error})") from None
+    if "TestCases" not in classes:
+        raise DataError("test defines no class TestCases")
+    text_of(row, "code_prompt"), text_of(row, "canonical_solution")  # their indentation counts: kept as they stand
     solution = f"{row['code_prompt'].rstrip()}\n{row['canonical_solution'].rstrip()}\n"
-    meta = {"entry_point": entry_point, "tests": test + UNITTEST, "libs": libraries, "canonical_solution": solution}
+    meta = {"entry_point": entry_point, "tests": test + UNITTEST, "canonical_solution": solution}
     return Draft(text_of(row, "task_id"), text_of(row, "instruct_prompt"), "code", "", meta)
 
 

@@ -17,8 +17,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import threading
-from collections import OrderedDict
 from functools import lru_cache
 from typing import get_args
 
@@ -28,11 +26,10 @@ from suite.sandbox import run as sandbox
 from trinity_core.types import AnswerKind, Check, DataError, Question
 
 KINDS: tuple[str, ...] = tuple(kind for kind in get_args(AnswerKind) if kind != "judge")
-CACHED_CHECKS = 20_000
+CACHED_CHECKS = 20_000  # then all are forgotten
 CACHED_LENGTH = 20_000  # characters; longer answers are checked anew
 _READ_META = ("options", "tests", "stdin_cases", "entry_point", "wrong")
-_lock = threading.Lock()
-_checks: OrderedDict[tuple[str, str, str, str], Check] = OrderedDict()
+_checks: dict[tuple[str, str, str, str], Check] = {}
 
 
 def check_reference(kind: str, reference: str, question: Question | None = None) -> None:
@@ -71,7 +68,7 @@ def _read_math(reference: str) -> math_reading.Value:
     value = math_reading.read(math_reading.reference_text(reference))
     clock = symbolic.Clock(10)
     for leaf in math_answers.leaves(value):
-        found = symbolic.readable(leaf, clock)
+        found = symbolic.ask("read", leaf, clock=clock)
         if not found.equal:
             raise math_reading.Unreadable(found.reason)
     return value
@@ -91,10 +88,8 @@ def check_answer(
         return Check(False, None, "no answer")
     meta = question.meta if question is not None else {}
     key = (kind, reference, answer, json.dumps([meta.get(part) for part in _READ_META], default=repr))
-    with _lock:
-        if key in _checks:
-            _checks.move_to_end(key)
-            return _checks[key]
+    if (known := _checks.get(key)) is not None:
+        return known
     try:
         check, settled = _check(kind, reference, answer, question, timeout)
     except (DataError, symbolic.CheckerBroken):
@@ -102,10 +97,9 @@ def check_answer(
     except Exception as error:  # a fault of ours: the run goes on, and the reason names it
         return Check(False, None, f"inner error of the checker: {type(error).__name__}: {error}")
     if settled and len(answer) <= CACHED_LENGTH:
-        with _lock:
-            _checks[key] = check
-            while len(_checks) > CACHED_CHECKS:
-                _checks.popitem(last=False)
+        if len(_checks) >= CACHED_CHECKS:
+            _checks.clear()
+        _checks[key] = check
     return check
 
 
@@ -151,12 +145,11 @@ def _tests(question: Question | None) -> dict:
     """The tests of a code question, as `run_code`'s arguments."""
     if question is None:
         raise DataError("a code answer needs its question: the tests stand in question.meta")
-    tests, cases, entry_point = (question.meta.get(name) or None for name in ("tests", "stdin_cases", "entry_point"))
-    if not tests and not cases:
-        raise DataError(f"code question {question.id!r} has no tests: meta['tests'] and meta['stdin_cases'] are empty")
-    if isinstance(tests, list) and not entry_point:
-        raise DataError(f"code question {question.id!r} has tests but no meta['entry_point'] to call")
-    return {"tests": tests, "entry_point": entry_point, "stdin_cases": cases}
+    tests = {name: question.meta.get(name) or None for name in ("tests", "entry_point", "stdin_cases")}
+    if not tests["stdin_cases"] and not (tests["tests"] and tests["entry_point"]):
+        needed = "meta['tests'] with meta['entry_point'], or meta['stdin_cases']"
+        raise DataError(f"code question {question.id!r} has no tests: it needs {needed}")
+    return tests
 
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)[ \t]*([\w+-]*)")

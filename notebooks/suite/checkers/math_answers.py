@@ -30,10 +30,10 @@ from suite.checkers.symbolic import Clock, Finding
 @dataclass(frozen=True)
 class _Leaf:
     core: str
-    number: Number | None
-    percent: bool
-    unit: tuple[str, Fraction] | None
-    base: str
+    number: Number | None = None
+    percent: bool = False
+    unit: tuple[str, Fraction] | None = None
+    base: str = ""
 
 
 _PERCENT_WORD = re.compile(r"\\?%|\b(?:percentage|percent|pct|per cent)\b|\\text\s*\{\s*percent\s*\}", re.IGNORECASE)
@@ -48,6 +48,7 @@ _BASE = re.compile(
 )
 _BASE_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _BASES = {word: str(value) for value, word in enumerate(_BASE_WORDS, 2)}
+_FUNCTION = re.compile(r"\\(?:a?r?c?(?:sin|cos|tan)|cot|sec|csc)")
 _DOTS = re.compile(r"\\[lcd]?dots|\.\.\.|…")
 _TEXT = re.compile(r"\\(?:text|mathrm|mbox|textrm)\s*\{([^{}]*)\}|([a-zA-Z]{4,}(?:[ -][a-zA-Z]+){0,3})")
 
@@ -64,54 +65,44 @@ def _said(core: str) -> str | None:
 
 def _leaf(text: str, letters: bool) -> _Leaf:
     """Takes percent sign, unit and base off an expression; `letters`: a bare letter may be a unit (`5 m`)."""
-    base = ""
     if match := _BASE.fullmatch(text):
         digits, one, two = match.groups()
-        base = _BASES.get((one or two).lower(), one or two)
-        return _Leaf(digits.upper(), None, False, None, base)
-    value = number(text)
-    if value:
-        return _Leaf(text, value, False, None, "")
+        return _Leaf(digits, base=_BASES.get((one or two).lower(), one or two))
+    if value := number(text):
+        return _Leaf(text, value)
     core, percents = _PERCENT_WORD.subn(" ", text)
-    core = core.strip()
-    unit = None
+    core, unit = core.strip(), None
     if not percents and (match := _UNIT_TAIL.search(core)) and (head := core[: match.start()].strip()):
         words = match.group(1)
-        literal = number(head)
         known = unit_of("degree") if "circ" in words else unit_of(words)
         is_word = "\\" in words or len(re.sub(r"[^a-zA-Z]", "", words)) > 3 or " " in words
-        if literal and (known or is_word) and (letters or is_word or len(words.strip()) > 1):
-            core, unit, value = head, known, literal
-        elif "circ" in words and re.search(r"\\(?:a?r?c?(?:sin|cos|tan)|cot|sec|csc)", head):
-            pass  # the angle of a function, no unit
-        elif not literal and re.search(r"\d|\\pi", head) and ("\\" in words or (known and len(words.strip()) > 1)):
+        if number(head):
+            is_unit = is_word or (known and (letters or len(words.strip()) > 1))
+        else:
+            angle = "circ" in words and _FUNCTION.search(head)  # the angle of a function, no unit
+            is_unit = "\\" in words or (known and len(words.strip()) > 1)
+            is_unit = is_unit and not angle and re.search(r"\d|\\pi", head)
+        if is_unit:
             core, unit = head, known
-    value = value or number(core)
-    return _Leaf(core, value, bool(percents), unit, base)
+    return _Leaf(core, number(core), bool(percents), unit)
 
 
-def _same_core(a: _Leaf, b: _Leaf, scale_a: Fraction, scale_b: Fraction, clock: Clock) -> Finding:
-    """Whether a * scale_a = b * scale_b, in the math-verify process where either is no literal."""
+def _same_core(a: _Leaf, b: _Leaf, scale: Fraction, clock: Clock) -> Finding:
+    """Whether a = b * scale, in the math-verify process where either is no literal."""
     if a.number and b.number:
         rounded = rounds_to(a.number.value, b.number) or rounds_to(b.number.value, a.number)
-        same = a.number.value * scale_a == b.number.value * scale_b or (scale_a == scale_b and rounded)
+        same = a.number.value == b.number.value * scale or (scale == 1 and rounded)
         return _found(same, "the values differ")
-    if a.core == b.core and scale_a == scale_b:
+    if a.core == b.core and scale == 1:
         return Finding(True)
     if _DOTS.search(a.core) or _DOTS.search(b.core):
         return Finding(False, "the terms left open by dots cannot be compared")
-    words = [_said(leaf.core) for leaf in (a, b)]
-    if any(words):
-        left, right = (
-            " ".join((said or leaf.core).lower().split()).strip(" ()") for said, leaf in zip(words, (a, b), strict=True)
-        )
+    if _said(a.core) or _said(b.core):
+        left, right = (" ".join((_said(core) or core).lower().split()).strip(" ()") for core in (a.core, b.core))
         return _found(left == right, "the words differ")
     places = next((leaf.number.places for leaf in (a, b) if leaf.number and leaf.number.fine), 0)
-    return symbolic.equal(_scaled(a.core, scale_a), _scaled(b.core, scale_b), clock, places=places)
-
-
-def _scaled(core: str, scale: Fraction) -> str:
-    return core if scale == 1 else f"({core})\\cdot\\frac{{{scale.numerator}}}{{{scale.denominator}}}"
+    other = b.core if scale == 1 else f"({b.core})\\cdot\\frac{{{scale.numerator}}}{{{scale.denominator}}}"
+    return symbolic.ask("equal", a.core, other, places, clock=clock)
 
 
 def _same_leaf(reference: str, answer: str, clock: Clock) -> Finding:
@@ -120,22 +111,20 @@ def _same_leaf(reference: str, answer: str, clock: Clock) -> Finding:
     a = _leaf(reference, letters=False)  # `3h` is a product there
     b = _leaf(answer, letters=a.number is not None)
     if a.base or b.base:
-        digits_a, digits_b = (re.sub(r"[\s,]", "", leaf.core).upper().lstrip("0") for leaf in (a, b))
-        same = digits_a == digits_b and (a.base == b.base or not (a.base and b.base))
+        bare_a, bare_b = (re.sub(r"[\s,]", "", leaf.core).upper().lstrip("0") for leaf in (a, b))
+        same = bare_a == bare_b and (a.base == b.base or not (a.base and b.base))
         return _found(same, "the digits or bases differ")
     if a.percent == b.percent and a.unit and b.unit:
         if a.unit[0] != b.unit[0]:
             return Finding(False, f"units of {a.unit[0]} and {b.unit[0]}")
-        return _same_core(a, b, a.unit[1], b.unit[1], clock)
-    one, hundredth = Fraction(1), Fraction(1, 100)
-    if a.percent == b.percent:
-        scales = [(one, one)]
-    elif a.percent:  # 31 % against 31 or 0.31
-        scales = [(one, one), (hundredth, one)]
-    else:  # 0.31 against 31 %; 31, as the answer to "what percent", also
-        scales = [(one, hundredth)] + [(one, one)] * bool(a.number and a.number.value > 1)
-    for scale_a, scale_b in scales:
-        found = _same_core(a, b, scale_a, scale_b, clock)
+        return _same_core(a, b, b.unit[1] / a.unit[1], clock)
+    scales = [Fraction(1)]
+    if a.percent and not b.percent:  # 31 % against 31 or 0.31
+        scales = [Fraction(1), Fraction(100)]
+    elif b.percent and not a.percent:  # 0.31 against 31 %; 31, as the answer to "what percent", also
+        scales = [Fraction(1, 100)] + [Fraction(1)] * bool(a.number and a.number.value > 1)
+    for scale in scales:
+        found = _same_core(a, b, scale, clock)
         if found.equal or not found.settled:
             break
     return found
@@ -199,19 +188,20 @@ def same(reference: Value, answer: Value, clock: Clock) -> Finding:
 
 def _same_relation(a: Value, b: Value, clock: Clock) -> Finding:
     """Equations up to a factor, inequalities up to a positive one; an equation's right side against a plain value."""
+    a, b = _as_equation(a), _as_equation(b)
     if a.shape == b.shape and a.name == b.name:
-        found = symbolic.proportional(*(item.text for item in (*a.items, *b.items)), clock)
-        same_way = found.equal and (a.shape == "equation" or found.sign > 0)
-        return Finding(same_way, "" if same_way else found.reason or "the relations differ", found.settled)
-    if {a.shape, b.shape} != {"equation", "leaf"}:
-        return Finding(False, "the relations differ")
-    plain = a if a.shape == "leaf" else b
-    if plain.name:
-        whole = Value("equation", plain.text, (Value("leaf", plain.name), Value("leaf", plain.text)))
-        return _same_relation(*(whole if value is plain else value for value in (a, b)), clock)
-    if plain is a:  # the answer's equation against a plain reference: what it says in the end
+        texts = (item.text for item in (*a.items, *b.items))
+        return symbolic.ask("proportional", *texts, a.shape == "order", clock=clock)
+    if a.shape == "leaf" and b.shape == "equation":  # what it says in the end
         return _same_leaf(a.text, b.items[-1].text, clock)
-    return Finding(False, "a value where the reference is an equation")
+    return Finding(False, "the relations differ")
+
+
+def _as_equation(value: Value) -> Value:
+    """`y = 3` as an equation; anything else as it is."""
+    if value.shape != "leaf" or not value.name:
+        return value
+    return Value("equation", value.text, (Value("leaf", value.name), Value("leaf", value.text)))
 
 
 def words(value: Value) -> str | None:

@@ -39,40 +39,38 @@ class Value:
 
 # --- reading -------------------------------------------------------------------------------------------------------
 
-_DROP = re.compile(
-    r"\\(?:displaystyle|textstyle|limits|bigl?|bigr?|Bigl?|Bigr?|left|right|middle|nonumber)(?![a-zA-Z])"
-    r"|(?<!\\)\\[!,;:>]"
-)
-_SPACE = re.compile(r"(?<!\\)\\(?:q?quad\b|\s)|~|\s+")
-_AND_TEXT = re.compile(r"\\(?:text|mathrm|textrm|mbox)\s*\{\s*,?\s*(and|or)\s*\}")
-_LETTER = re.compile(r"\\(?:mathrm|mathit|mathsf|operatorname|text|rm)\s*\{\s*([a-zA-Z])\s*\}")
-_STYLE = re.compile(r"\\(?:textbf|mathbf|boldsymbol|textit|emph|mathit|bf)\s*\{([^{}]*)\}")
-_TEXTUAL_NUMBER = re.compile(r"\\(?:text|mathrm|mbox|textrm)\s*\{\s*([^a-zA-Z{}]*)\s*\}")
-_SUFFIX = re.compile(r"(?:\s*I hope (?:it|this) is correct)$", re.IGNORECASE)
-_CURRENCY = re.compile(r"\\\$|[€£¥]|\\(?:pounds|euro)\b")
+_TEXT = r"\\(?:text|mathrm|textrm|mbox)\s*"
+_TIDY = [
+    (r"\\\$|\$|[€£¥]|\\(?:pounds|euro)\b|(?<!\\)\\[()\[\]]", " "),
+    (r"\*\*(?!\s*[\d({-])|(?<![\w)}\s])\*\*|^\*\*|__|`", " "),  # bold, but `x**2` stays
+    (r"(?<=\d)(?:,?\\[,!;]|,\\ )\s*(?=\d{3}(?!\d))", ","),  # 1\,234 and 1,\! 234
+    (r"\\(?:displaystyle|textstyle|limits|[bB]ig[lr]?|left|right|middle|nonumber)(?![a-zA-Z])|(?<!\\)\\[!,;:>]", ""),
+    (_TEXT + r"\{\s*,?\s*(and|or)\s*\}", r" \1 "),
+    (r"\\(?:mathrm|mathit|mathsf|operatorname|text|rm)\s*\{\s*([a-zA-Z])\s*\}", r"{\1}"),
+    (r"(?<![\w}^_])\{([a-zA-Z])\}", r"\1"),
+    (r"\\(?:textbf|mathbf|boldsymbol|textit|emph|mathit|bf)\s*\{([^{}]*)\}", r"\1"),
+    (_TEXT + r"\{\s*([^a-zA-Z{}]*)\s*\}", r" \1 "),
+    (r"\\[dtc]frac", r"\\frac"),
+    (r"(?<![a-zA-Z\\])[+]?infinity(?![a-zA-Z])", r"\\infty"),
+    (r"\\([lgn])eq(?:slant)?(?![a-zA-Z])", r"\\\1e "),
+    (r"\\langle(?![a-zA-Z])", "("),
+    (r"\\rangle(?![a-zA-Z])", ")"),
+    (r"\\lt ", "<"),
+    (r"\\gt ", ">"),
+    (r"(?<!\\)\\(?:q?quad\b|\s)|~|\s+", " "),
+    (r"(?i)I hope (?:it|this) is correct[ .;:,?]*$", ""),
+]
+_SIGNS = {"\\lbrace": "\\{", "\\rbrace": "\\}", "\\lbrack": "[", "\\rbrack": "]", "<=": "\\le ", ">=": "\\ge "}
 
 
 def tidy(text: str) -> str:
     """One spelling: no delimiters, spacing commands, markdown or trailing stop; `\\dfrac` as `\\frac`."""
-    text = plain_unicode(text).replace("\\\\$", "\\$").strip()
-    text = _CURRENCY.sub(" ", text)
-    text = text.replace("$", " ").replace("{,}", ",")
-    text = re.sub(r"(?<!\\)\\[()\[\]]", " ", text)
-    text = re.sub(r"\*\*(?!\s*[\d({-])|(?<![\w)}\s])\*\*|^\*\*|__|`", " ", text)  # bold, but `x**2` stays
-    text = re.sub(r"(?<=\d)(?:,?\\[,!;]|,\\ )\s*(?=\d{3}(?!\d))", ",", text)  # 1\,234 and 1,\! 234
-    text = _DROP.sub("", text)
-    text = _AND_TEXT.sub(r" \1 ", text)
-    text = _LETTER.sub(r"{\1}", text)
-    text = re.sub(r"(?<![\w}^_])\{([a-zA-Z])\}", r"\1", text)
-    text = _STYLE.sub(r"\1", text)
-    text = _TEXTUAL_NUMBER.sub(r" \1 ", text)
-    text = re.sub(r"\\[dtc]frac", r"\\frac", text)
-    text = text.replace("\\lbrace", "\\{").replace("\\rbrace", "\\}").replace("\\lbrack", "[").replace("\\rbrack", "]")
-    text = re.sub(r"(?<![a-zA-Z\\])[+]?infinity(?![a-zA-Z])", r"\\infty", text)
-    text = re.sub(r"\\([lgn])eq(?:slant)?(?![a-zA-Z])", r"\\\1e ", text)
-    text = text.replace("<=", "\\le ").replace(">=", "\\ge ").replace("\\lt ", "<").replace("\\gt ", ">")
-    text = _SUFFIX.sub("", _SPACE.sub(" ", text).strip(" ;:,?").rstrip(" .;:,?")).rstrip(" .;:,?")
-    return text.removesuffix("\\").strip()
+    text = plain_unicode(text).replace("\\\\$", "\\$").replace("{,}", ",")
+    for sign, plain in _SIGNS.items():
+        text = text.replace(sign, plain)
+    for pattern, plain in _TIDY:
+        text = re.sub(pattern, plain, text)
+    return text.strip(" ;:,?").rstrip(" .;:,?").removesuffix("\\").strip()
 
 
 def _cut(text: str, separator: re.Pattern[str]) -> tuple[list[str], list[str]]:
@@ -80,9 +78,9 @@ def _cut(text: str, separator: re.Pattern[str]) -> tuple[list[str], list[str]]:
     parts, found, depth, start, position = [], [], 0, 0, 0
     while position < len(text):
         character = text[position]
-        if character in "([{" or text.startswith("\\langle", position):
+        if character in "([{":
             depth += 1
-        elif character in ")]}" or text.startswith("\\rangle", position):
+        elif character in ")]}":
             depth -= 1
         elif depth <= 0 and (match := separator.match(text, position)):
             parts.append(text[start:position])
@@ -103,7 +101,7 @@ _APPROXIMATELY = re.compile(r"\s*(?:\\approx|\\simeq|\\doteq)(?![a-zA-Z])\s*")
 _NAME = re.compile(r"\\?[a-zA-Z]+(?:\s*_\s*(?:\w|\{\w+\}))?(?:\s*\(\s*\\?[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*\))?'*")
 _VARIABLE = re.compile(r"(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])")
 _CLOCK = re.compile(r"(?:[01]?\d|2[0-4]):[0-5]\d")
-_PAIRS = {"(": ")", "[": "]", "\\{": "\\}", "{": "}", "\\langle": "\\rangle"}
+_BRACKETS = re.compile(r"(\\?\{|[(\[])(.*?)(\\?\}|[)\]])", re.DOTALL)
 
 
 def _names(text: str) -> str:
@@ -113,20 +111,18 @@ def _names(text: str) -> str:
 
 def _wrapped(text: str) -> tuple[str, str, str] | None:
     """(opening, inside, closing) where one pair of brackets encloses the whole text; `(1, 2]` counts as a pair."""
-    opening = next((o for o in ("\\{", "\\langle", "(", "[", "{") if text.startswith(o)), None)
-    closing = next((c for c in ("\\}", "\\rangle", ")", "]", "}") if text.endswith(c)), None)
-    if opening is None or closing is None or len(text) < len(opening) + len(closing):
+    match = _BRACKETS.fullmatch(text)
+    if match is None:
         return None
-    if _PAIRS[opening] != closing and not (opening in "([" and closing in ")]"):
+    opening, inside, closing = match.groups()
+    if (opening in "([") != (closing in ")]") or len(opening) != len(closing):
         return None
-    depth, last = 0, len(text) - 1
-    for position, character in enumerate(text):
+    depth = 0
+    for character in inside:
         depth += (character in "([{") - (character in ")]}")
-        if depth == 0 and len(opening) - 1 <= position < last and opening != "\\langle":
+        if depth < 0:
             return None
-    if depth != 0:
-        return None
-    return opening, text[len(opening) : len(text) - len(closing)].strip(), closing
+    return None if depth else (opening, inside.strip(), closing)
 
 
 def _interval(parts: list[str], signs: list[str]) -> Value | None:
@@ -215,8 +211,7 @@ def _read(text: str) -> Value:
         if opening in ("\\{", "{"):
             return Value("set", text, _flat(_read(part) for part in inner))
         if len(inner) > 1:
-            brackets = "()" if opening == "\\langle" else opening + closing
-            return Value("tuple", text, tuple(_read(part) for part in inner), brackets)
+            return Value("tuple", text, tuple(_read(part) for part in inner), opening + closing)
         if opening == "(" and closing == ")":
             return _read(inside)
     if text.count("\\pm") == 1 and not _cut(text, re.compile(r"\\pm"))[0][0].endswith("{"):

@@ -75,16 +75,12 @@ def unit_of(words: str) -> tuple[str, Fraction] | None:
 
 @dataclass(frozen=True)
 class Number:
-    """A literal's exact value. `digits`: significant digits, where it was spelt as a decimal (else None)."""
+    """A literal's exact value; `places` of a decimal, and whether it is `fine`: with digits enough to stand for a value
+    that no decimal can spell."""
 
     value: Fraction
-    digits: int | None = None
     places: int = 0
-
-    @property
-    def fine(self) -> bool:
-        """A decimal with digits enough to stand for a value that no decimal can spell."""
-        return self.digits is not None and self.digits >= FINE_DIGITS and self.places > 0
+    fine: bool = False
 
 
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d/])")
@@ -95,25 +91,18 @@ _REPEATING = re.compile(r"([+-]?)\s*(\d*)\.(\d*)\\(?:overline|bar)\s*\{?(\d+)\}?
 _SCIENTIFIC = re.compile(
     rf"({_DECIMAL})\s*(?:[eE]|(?:\*|\\times|\\cdot|x)\s*10\s*(?:\^|\*\*)\s*)[{{(]?\s*([+-]?\s*\d+)\s*[}})]?"
 )
-_POWER_OF_TEN = re.compile(r"([+-]?)\s*10\s*(?:\^|\*\*)\s*[{(]?\s*([+-]?\s*\d+)\s*[})]?")
 _FRACTION = re.compile(rf"({_DECIMAL})\s*/\s*({_DECIMAL})")
 _FRAC = re.compile(r"\s*\\frac\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))\s*(?:\{\s*([+-]?[\d.]+)\s*\}|(\d))$")
 _MIXED = re.compile(r"([+-]?)\s*(\d+)(?:\s+|\s+and\s+|-)(\d+)\s*/\s*(\d+)")
-
-
-def _fraction(numerator: str, denominator: str) -> Fraction | None:
-    try:
-        return Fraction(numerator.replace(" ", "")) / Fraction(denominator.replace(" ", ""))
-    except (ValueError, ZeroDivisionError):
-        return None
 
 
 def _decimal(text: str, shift: int = 0) -> Number:
     text = text.replace(" ", "")
     value = Fraction(text + "0" if text.endswith(".") else text) * Fraction(10) ** shift
     whole, _, part = text.lstrip("+-").partition(".")
-    digits = len((whole + part).strip("0")) if part.strip("0") else None
-    return Number(value, digits, len(part) - shift)
+    places = len(part) - shift
+    fine = places > 0 and part.strip("0") != "" and len((whole + part).strip("0")) >= FINE_DIGITS
+    return Number(value, places, fine)
 
 
 def number(text: str) -> Number | None:
@@ -124,14 +113,16 @@ def number(text: str) -> Number | None:
     if _PLAIN.fullmatch(text):  # the common case
         return _decimal(text)
     text = _FRAC.sub(lambda m: f" {m[1] or m[2]}/{m[3] or m[4]}", text).strip()
-    text = re.sub(r"^([+-])\s+", r"\1", text)
+    text = re.sub(r"^([+-]?)\s*(10\s*(?:\^|\*\*))", r"\g<1>1*\2", text)  # 10^-3 as 1*10^-3
     if _GROUPED.search(text):
         text = _GROUPED.sub(lambda m: re.sub(r"[, ]", "", m.group()), text)
         if _PLAIN.fullmatch(text):
             return _decimal(text)
     if match := _FRACTION.fullmatch(text):
-        value = _fraction(*match.groups())
-        return None if value is None else Number(value)
+        try:
+            return Number(Fraction(match[1].replace(" ", "")) / Fraction(match[2].replace(" ", "")))
+        except (ValueError, ZeroDivisionError):
+            return None
     if match := _MIXED.fullmatch(text):
         sign, whole, top, bottom = match.groups()
         if int(top) >= int(bottom):
@@ -141,10 +132,6 @@ def number(text: str) -> Number | None:
     if match := _SCIENTIFIC.fullmatch(text):
         exponent = int(match.group(2).replace(" ", ""))
         return None if abs(exponent) > LARGEST_EXPONENT else _decimal(match.group(1), exponent)
-    if match := _POWER_OF_TEN.fullmatch(text):
-        exponent = int(match.group(2).replace(" ", ""))
-        value = Fraction(10) ** (exponent if abs(exponent) <= LARGEST_EXPONENT else 0)
-        return Number(-value if match.group(1) == "-" else value) if abs(exponent) <= LARGEST_EXPONENT else None
     if match := _REPEATING.fullmatch(text):
         sign, whole, head, tail = match.groups()
         period = Fraction(int(tail), (10 ** len(tail) - 1) * 10 ** len(head))
@@ -154,14 +141,10 @@ def number(text: str) -> Number | None:
 
 
 def rounds_to(exact: Fraction, decimal: Number) -> bool:
-    """Whether a decimal of at least six digits is the right rounding of a value that no decimal can spell.
+    """Whether a fine decimal is the right rounding of a value that no decimal can spell: 0.333333 is 1/3; 0.33 is not.
 
-    0.333333 is 1/3; 0.33 is not. A value that a decimal does spell (1/8, 1/2^60) must be given exactly.
+    A value that a decimal does spell (1/8, 1/2^60: its denominator divides a power of ten) must be given exactly.
     """
-    if not decimal.fine:
+    if not decimal.fine or 10 ** exact.denominator.bit_length() % exact.denominator == 0:
         return False
-    rest = exact.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest > 1 and abs(exact - decimal.value) * 2 <= Fraction(1, 10**decimal.places)
+    return abs(exact - decimal.value) * 2 <= Fraction(1, 10**decimal.places)

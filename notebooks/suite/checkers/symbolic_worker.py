@@ -21,9 +21,11 @@ import re
 import resource
 import signal
 import sys
+from functools import lru_cache
 from multiprocessing.connection import Connection
 
 import sympy  # only the worker process imports this module
+from math_verify.grader import verify
 from math_verify.parser import LatexExtractionConfig, NormalizationConfig
 from math_verify.parser import parse as parse_latex
 
@@ -38,67 +40,52 @@ class Refused(ValueError):
 
 # --- reading -------------------------------------------------------------------------------------------------------
 
-_PLAIN_FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp|max|min|gcd|lcm"
-
-
-def _close(text: str, start: int) -> int:
-    """The position of the bracket that closes the one at `start`, or -1."""
-    depth = 0
-    for position in range(start, len(text)):
-        depth += (text[position] in "([{") - (text[position] in ")]}")
-        if depth == 0:
-            return position
-    return -1
-
-
-def _braced(text: str, mark: str, into: str) -> str:
-    """`mark(...)` as `into{...}`, for sqrt(x) and ^(x)."""
-    position = 0
-    while (found := text.find(mark + "(", position)) >= 0:
-        start = found + len(mark)
-        end = _close(text, start)
-        if end < 0:
-            break
-        text = f"{text[:found]}{into}{{{text[start + 1 : end]}}}{text[end + 1 :]}"
-        position = found + len(into)
-    return text
+_NAMES = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp|max|min|gcd|lcm"
+_NAMES += "|pi|theta|alpha|beta|lambda"
+_INSIDE = r"[^()]*"
+for _ in range(4):  # brackets within brackets
+    _INSIDE = rf"(?:[^()]|\({_INSIDE}\))*"
+_BRACKETED = re.compile(rf"(\\sqrt|\^)\(({_INSIDE})\)")
+_PLAIN = [
+    (r"\*\*", "^"),
+    (r"(?<![a-zA-Z\\])sqrt(?![a-zA-Z])\s*", r"\\sqrt"),
+    (rf"(?<![a-zA-Z\\])({_NAMES})(?![a-zA-Z])", r"\\\1 "),
+    (r"(?<![a-zA-Z\\])(?:infinity|inf|oo)(?![a-zA-Z])", r"\\infty "),
+    (r"\\sqrt\s+(?=[\[{(\d])", r"\\sqrt"),
+    (r"\^\s+", "^"),
+]
+_EXPONENTS = [
+    (r"\^([+-]?\d+|[+-][a-zA-Z])", r"^{\1}"),
+    (r"\*", r"\\cdot "),
+    (r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?", r"(\\frac{\1 \\pi}{180})"),
+    (r"\^\s*\{?\s*\\circ\s*\}?", r"\\cdot \\frac{\\pi}{180}"),
+    (r"(?<=[a-zA-Z}])_(\d)", r"_{\1}"),
+]
+_REFUSED = {
+    r"\d\s+\d": "two numbers stand side by side",
+    r"[\d)}]\s*_": "a subscript of a number",
+    r"\\[lcd]?dots|\.\.|…": "dots leave its terms open",
+}
 
 
 def as_latex(text: str) -> str:
     """Plain notation (`2*sqrt(3)`, `pi/4`, `x**2`, `10^-20`) as LaTeX, decimals as fractions, no number lost."""
-    text = text.replace("**", "^")
-    text = re.sub(r"(?<![a-zA-Z\\])sqrt(?![a-zA-Z])\s*", r"\\sqrt", text)
-    text = re.sub(rf"(?<![a-zA-Z\\])({_PLAIN_FUNCTIONS})(?![a-zA-Z])", r"\\\1 ", text)
-    text = re.sub(r"(?<![a-zA-Z\\])(pi|theta|alpha|beta|lambda)(?![a-zA-Z])", r"\\\1 ", text)
-    text = re.sub(r"(?<![a-zA-Z\\])(?:infinity|inf|oo)(?![a-zA-Z])", r"\\infty ", text)
-    text = re.sub(r"(?<=\d)(pi)(?![a-zA-Z])", r"\\\1 ", text)
-    text = re.sub(r"(?<=\d)sqrt(?![a-zA-Z])\s*", r"\\sqrt", text)
-    text = re.sub(r"\\sqrt\s+(?=[\[{(\d])", r"\\sqrt", text)
-    text = _braced(text, "\\sqrt", "\\sqrt")
-    text = re.sub(r"\^\s+", "^", text)
-    text = _braced(text, "^", "^")
-    text = re.sub(r"\^([+-]?\d+)", r"^{\1}", text)
-    text = re.sub(r"\^([+-][a-zA-Z])", r"^{\1}", text)
-    text = text.replace("*", r"\cdot ")
-    text = re.sub(r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?", r"(\\frac{\1 \\pi}{180})", text)
-    text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?", r"\\cdot \\frac{\\pi}{180}", text)
-    text = re.sub(r"(?<=[a-zA-Z}])_(\d)", r"_{\1}", text)
-    if re.search(r"\d\s+\d", text):
-        raise Refused("two numbers stand side by side")
-    if re.search(r"[\d)}]\s*_", text):
-        raise Refused("a subscript of a number")
-    if re.search(r"\\[lcd]?dots|\.\.|…", text):
-        raise Refused("dots leave its terms open")
+    for pattern, latex in _PLAIN:
+        text = re.sub(pattern, latex, text)
+    found = 1
+    while found:  # \sqrt(x) and ^(x), also within each other
+        text, found = _BRACKETED.subn(r"\1{\2}", text)
+    for pattern, latex in _EXPONENTS:
+        text = re.sub(pattern, latex, text)
+    for pattern, fault in _REFUSED.items():
+        if re.search(pattern, text):
+            raise Refused(fault)
     return re.sub(r"(\d*)\.(\d+)", lambda m: f"\\frac{{{int(m[1] + m[2])}}}{{{10 ** len(m[2])}}}", text)
 
 
-_PARSED: dict[str, object] = {}
-
-
+@lru_cache(2000)
 def parse(text: str):
     """A sympy expression, not evaluated yet."""
-    if text in _PARSED:
-        return _PARSED[text]
     config = LatexExtractionConfig(
         normalization_config=NormalizationConfig(
             basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="none", equations=False
@@ -110,13 +97,11 @@ def parse(text: str):
         raise Refused(f"cannot be read as mathematics: {text[:60]!r}")
     expression = found[0]
     names = {symbol.name for symbol in expression.free_symbols}
-    if "i" in names and not names & {"j", "k", "n"}:
-        expression = expression.subs({s: sympy.I for s in expression.free_symbols if s.name == "i"})
-    expression = expression.xreplace({s: sympy.Symbol(s.name, real=True) for s in expression.free_symbols})
-    if len(_PARSED) > 2000:
-        _PARSED.clear()
-    _PARSED[text] = expression
-    return expression
+    imaginary = "i" in names and not names & {"j", "k", "n"}
+    return expression.xreplace({
+        symbol: sympy.I if imaginary and symbol.name == "i" else sympy.Symbol(symbol.name, real=True)
+        for symbol in expression.free_symbols
+    })  # fmt: skip
 
 
 # --- comparing -----------------------------------------------------------------------------------------------------
@@ -124,22 +109,14 @@ def parse(text: str):
 
 def _bits(expression) -> float:
     """An upper bound of the bits of the integers that evaluating writes out; `Refused` above `MOST_BITS`."""
-    if isinstance(expression, sympy.MatrixBase):
-        return max((_bits(entry) for entry in expression), default=0)
     if isinstance(expression, sympy.Rational):
         return expression.p.bit_length() + expression.q.bit_length()
-    if not isinstance(expression, sympy.Basic) or not expression.args:
-        return 4
-    inner = [_bits(argument) for argument in expression.args if isinstance(argument, (sympy.Basic, sympy.MatrixBase))]
-    size = sum(inner)
-    if isinstance(expression, sympy.Pow):
-        base, exponent = expression.args
-        if not exponent.free_symbols and not base.free_symbols:
-            power = abs(complex(exponent.evalf(20))) if inner[1] < 64 else 2.0**64
-            size = max(inner[0] * max(power, 1), inner[0] + inner[1])
-    elif isinstance(expression, (sympy.factorial, sympy.gamma)) and not expression.free_symbols:
-        value = abs(complex(expression.args[0].evalf(20))) if inner[0] < 64 else 2.0**64
-        size = value * 20
+    parts = list(expression) if isinstance(expression, sympy.MatrixBase) else getattr(expression, "args", ())
+    inner = [_bits(part) for part in parts]
+    size = sum(inner) or 4
+    if isinstance(expression, (sympy.Pow, sympy.factorial, sympy.gamma)) and not expression.free_symbols:
+        last = abs(complex(parts[-1].evalf(20))) if inner[-1] < 64 else 2.0**64
+        size = max(inner[0] * last, size) if isinstance(expression, sympy.Pow) else 20 * last
     if size > MOST_BITS:
         raise Refused("a number is too large to be written out")
     return size
@@ -147,12 +124,8 @@ def _bits(expression) -> float:
 
 def _numeric_zero(difference) -> bool | None:
     """False: proved nonzero. True: zero to `DIGITS` digits. None: no number."""
-    value = difference.evalf(15, maxn=DIGITS)
-    real, imaginary = value.as_real_imag()
-    for part in (real, imaginary):
-        if not isinstance(part, (sympy.Float, sympy.Integer, sympy.Rational)):
-            return None
-        if part in (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
+    for part in difference.evalf(15, maxn=DIGITS).as_real_imag():
+        if not isinstance(part, (sympy.Float, sympy.Rational)):
             return None
         if part != 0 and getattr(part, "_prec", 53) > 1:
             return False
@@ -160,31 +133,21 @@ def _numeric_zero(difference) -> bool | None:
 
 
 def _same_constant(a, b) -> bool:
-    if a == b:
-        return True
-    if a.is_Rational and b.is_Rational:
-        return False
-    if not (a.is_finite is not False and b.is_finite is not False):
+    if (a.is_Rational and b.is_Rational) or a.is_finite is False or b.is_finite is False:
         return False
     difference = a - b
     zero = _numeric_zero(difference)
     if zero is False:
         return False
     simple = sympy.simplify(difference)
-    if simple.is_zero or simple.is_Rational:
-        return bool(simple == 0)
-    proved = simple.equals(0)
-    if proved is not None:
-        return bool(proved)
-    if zero is None:
+    proved = bool(simple == 0) if simple.is_zero or simple.is_Rational else simple.equals(0)
+    if proved is None and zero is None:
         raise Refused("its value cannot be computed")
-    return True
+    return proved is None or bool(proved)
 
 
 def _same_formula(a, b) -> bool:
     """Two expressions in the same symbols."""
-    if a == b:
-        return True
     difference = a - b
     symbols = sorted(difference.free_symbols, key=lambda symbol: symbol.name)
     if difference.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
@@ -208,8 +171,6 @@ def _same_formula(a, b) -> bool:
 
 def _same_power(a, b) -> bool | None:
     """Two towers on the same integer base, by their exponents; None: not such a pair."""
-    if a == b:
-        return True
     if isinstance(a, sympy.Pow) and isinstance(b, sympy.Pow) and a.args[0] == b.args[0] and a.args[0].is_Integer:
         return abs(a.args[0]) > 1 and same(a.args[1], b.args[1])
     return None
@@ -223,15 +184,11 @@ def same(a, b) -> bool:
             return False
         a, b = a.doit(), b.doit()
         return a.shape == b.shape and all(same(x, y) for x, y in zip(a, b, strict=True))
-    if a == b and isinstance(a, sympy.Expr):
+    if a == b:
         return a is not sympy.nan
     expressions = [isinstance(x, sympy.Expr) for x in (a, b)]
     if not all(expressions):
-        if any(expressions):
-            return False
-        from math_verify.grader import verify
-
-        return bool(a == b or verify(a, b, timeout_seconds=None, raise_on_error=True))
+        return not any(expressions) and bool(verify(a, b, timeout_seconds=None, raise_on_error=True))
     try:
         _bits(a), _bits(b)
     except Refused:
@@ -242,49 +199,48 @@ def same(a, b) -> bool:
     a, b = a.doit(), b.doit()
     if sympy.nan in (a, b) or sympy.zoo in (a, b):
         raise Refused("it has no finite value")
-    if a.free_symbols or b.free_symbols:
-        return _same_formula(a, b)
-    return _same_constant(a, b)
+    return a == b or (_same_formula if a.free_symbols or b.free_symbols else _same_constant)(a, b)
 
 
 def _rounded(a, b, places: int) -> bool:
     """Whether two constants agree when rounded to `places`, and not both are decimals in full."""
     a, b = a.doit(), b.doit()
-    if a.free_symbols or b.free_symbols:
+    # a value that a decimal spells (1/8, 1/2^60) must be given exactly: its denominator divides a power of ten
+    spelt = [value.is_Rational and 10 ** value.q.bit_length() % value.q == 0 for value in (a, b)]
+    if a.free_symbols or b.free_symbols or all(spelt):
         return False
-    for value in (a, b):
-        if value.is_Rational:
-            rest = value.q
-            for prime in (2, 5):
-                while rest % prime == 0:
-                    rest //= prime
-            if rest == 1:
-                continue
-        difference = sympy.Abs(a - b).evalf(places + 30)
-        return bool(difference.is_Float and difference * 2 * 10**places <= 1)
-    return False
+    difference = sympy.Abs(a - b).evalf(places + 30)
+    return bool(difference.is_Float and difference * 2 * 10**places <= 1)
 
 
 def equal(one: str, two: str, places: int) -> dict:
+    """Whether two expressions have the same value.
+
+    `places` > 0: one is a decimal with so many, which may be the right rounding of a value that no decimal can spell:
+    0.333333 is 1/3, 0.125001 is not 1/8.
+    """
     a, b = parse(one), parse(two)
     found = same(a, b) or (places > 0 and _rounded(a, b, places))
     return {"equal": found, "reason": "" if found else "the values differ"}
 
 
-def proportional(left: str, right: str, other_left: str, other_right: str) -> dict:
+def proportional(left: str, right: str, other_left: str, other_right: str, positive: bool) -> dict:
+    """Whether left - right is a constant multiple of the other two's difference, `positive`: a positive one."""
     sides = [parse(text) for text in (left, right, other_left, other_right)]
     for side in sides:
         _bits(side)
     one, two = (sympy.expand((x - y).doit()) for x, y in (sides[:2], sides[2:]))
     if one == 0 or two == 0:
-        return {"equal": bool(one == two), "reason": "" if one == two else "the relations differ"}
-    factor = sympy.simplify(one / two) if one.free_symbols == two.free_symbols else sympy.Integer(0)
-    if factor.free_symbols or not factor.is_finite or factor == 0:
-        return {"equal": False, "reason": "the relations differ"}
-    return {"equal": True, "sign": 1 if factor.is_positive else -1}
+        found = bool(one == two)
+    else:
+        factor = sympy.simplify(one / two) if one.free_symbols == two.free_symbols else sympy.Integer(0)
+        found = not factor.free_symbols and bool(factor.is_finite) and factor != 0
+        found = found and (not positive or bool(factor.is_positive))
+    return {"equal": found, "reason": "" if found else "the relations differ"}
 
 
 def read(text: str) -> dict:
+    """Whether an expression can be read (`equal` is then True) and has a finite value where it is a number."""
     expression = parse(text)
     if isinstance(expression, sympy.Expr) and not expression.free_symbols:
         try:
@@ -303,11 +259,9 @@ def answer(request: dict) -> dict:
     """The reply to one request. One that outlives its seconds ends the process: see `symbolic`."""
     signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 0.5)
     try:
-        return ACTIONS[request["do"]](*request["texts"])
+        return ACTIONS[request["do"]](*request["words"])
     except Refused as refusal:
         return {"equal": False, "reason": str(refusal)}
-    except RecursionError:
-        return {"equal": False, "reason": "it is nested too deeply"}
     except MemoryError:
         return {"equal": False, "reason": "memory limit reached while comparing", "settled": False}
     except Exception as error:  # sympy's own faults, on whatever an answer may say
@@ -323,12 +277,8 @@ def main() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     logging.disable(logging.CRITICAL)
     sys.set_int_max_str_digits(0)
-    try:
-        parse("1+x")  # builds the parser's tables
-        hello = {}
-    except Exception as error:
-        hello = {"error": f"{type(error).__name__}: {error}"}
-    pipe.send_bytes(json.dumps(hello).encode())
+    parse("1+x")  # builds the parser's tables
+    pipe.send_bytes(b"{}")
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             pipe.send_bytes(json.dumps(answer(json.loads(pipe.recv_bytes()))).encode())

@@ -22,17 +22,15 @@ from suite.checkers.quantities import number, plain_unicode, unit_of
 
 TOLERANCE = Fraction(1, 100_000)
 
-_TEENS = tuple(f"{stem}teen" for stem in ("thir", "four", "fif", "six", "seven", "eigh", "nine"))
-_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_ONES += _TEENS
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+_ONES += ["sixteen", "seventeen", "eighteen", "nineteen"]
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {word: value for value, word in enumerate(_ONES)} | {word: 10 * (n + 2) for n, word in enumerate(_TENS)}
-_WORDS |= {f"{ten} {_ONES[one]}": 10 * (n + 2) + one for n, ten in enumerate(_TENS) for one in range(1, 10)}
-_NUMBER_WORD = re.compile(rf"\b(?:(?:{'|'.join(_TENS)}) (?:{'|'.join(_ONES[1:10])})|{'|'.join((*_ONES, *_TENS))})\b")
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("january", "february", "march", "april", "june", "july", "august", "september", "october", "november")
-_MONTHS += ("december",)
-_SHORT = {word[:3]: word for word in _DAYS + _MONTHS} | {"tues": "tuesday", "thurs": "thursday", "sept": "september"}
+_WORDS = {f"{ten} {_ONES[one]}": 10 * n + one for n, ten in enumerate(_TENS, 2) for one in range(1, 10)}
+_WORDS |= {word: value for value, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b")
+_LONG = "monday tuesday wednesday thursday friday saturday sunday january february march april june july august".split()
+_LONG += ["september", "october", "november", "december"]
+_SHORT = {word[:3]: word for word in _LONG} | {"tues": "tuesday", "thurs": "thursday", "sept": "september"}
 _TRUTH = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
 _LEAD = re.compile(r"(?:it is|it's|its|on|at|the answer is|the letter|facing)\s+(?=\S)")
 _TIME = re.compile(r"(\d{1,2})[:.](\d{2})(?:[:.]00)?\s*(?:([ap])\.?\s?m\.?|h|uhr|o'clock)?")

