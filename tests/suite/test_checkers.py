@@ -99,8 +99,6 @@ def test_cases_7_every_kind_names_its_bad_reference():
     ]:
         with pytest.raises(DataError, match=kind):
             check_answer(kind, reference, reference)
-    with pytest.raises(DataError, match="12"):
-        check_reference("math", 12)
     for kind, reference in [("math", "7"), ("choice", "B"), ("text", "west")]:
         for answer in ("", " \n", None, "\x00", "<think>Answer: 7 B west"):
             check = check_answer(kind, reference, answer)
@@ -245,7 +243,7 @@ def told(monkeypatch):
         calls.append((source, more))
         return run_code.result
 
-    run_code.result = sandbox.CodeResult("passed", 3, 3, "", 0.1)
+    run_code.result = sandbox.CodeResult("passed", 3, 3, "")
     monkeypatch.setattr(sandbox, "run_code", run_code)
     return run_code, calls
 
@@ -276,17 +274,17 @@ def test_code_is_the_last_fenced_block_or_the_whole_text(told):
 def test_code_results_become_checks(told):
     question = load_questions("code")[0]
     run_code, calls = told
-    run_code.result = sandbox.CodeResult("failed", 1, 6, "test 2: expected 3, got 4", 0.1)
+    run_code.result = sandbox.CodeResult("failed", 1, 6, "test 2: expected 3, got 4")
     check = check_answer("code", question.reference, question.reference, question=question)
     assert check.reason == "failed: 1 of 6 tests passed. test 2: expected 3, got 4" and not check.correct
     assert calls[0][1]["trusted"] is True  # the suite's own code
     check_answer("code", question.reference, question.reference, question=question)
     assert len(calls) == 1
-    run_code.result = sandbox.CodeResult("timeout", 0, 6, "stopped", 5.0, settled=False)
+    run_code.result = sandbox.CodeResult("timeout", 0, 6, "stopped", settled=False)
     for _ in range(2):
         assert not check_answer("code", question.reference, "def pairwise(): pass", question=question).correct
     assert len(calls) == 3  # a time limit's result is not kept
-    run_code.result = sandbox.CodeResult("refused", 0, 6, "install bubblewrap", 0.0)
+    run_code.result = sandbox.CodeResult("refused", 0, 6, "install bubblewrap")
     with pytest.raises(symbolic.CheckerBroken, match=f"{question.id}.*install bubblewrap"):
         check_answer("code", question.reference, "def pairwise(): return 1", question=question)
 

@@ -97,6 +97,7 @@ def test_sandbox_holds_an_attempt(name, tmp_path, monkeypatch):
         folders.append([str(folder), interpreter.relative_to(folder).parts[0] if inside else ""])
     mark = f"at{secrets.token_hex(5)}"  # a process's name has at most 15 letters
     before = {folder: set(os.listdir(folder)) for folder in ("/", "/dev/shm", "/usr")}
+    begun = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         clues = {
@@ -114,7 +115,7 @@ def test_sandbox_holds_an_attempt(name, tmp_path, monkeypatch):
     else:
         assert result.status == "refused" and find_bubblewrap()[1] in result.detail
     assert wait_for(lambda: not processes(mark) and not processes("61.5"))
-    assert result.seconds < 15
+    assert time.monotonic() - begun < 15
     for folder, names in before.items():
         assert "written" not in set(os.listdir(folder)) - names
 
@@ -734,4 +735,4 @@ def test_sandbox_values_come_back(value):
 
 def test_sandbox_result_is_a_plain_record():
     result = run_code(ADD, tests=ADD_TESTS, entry_point="f", trusted=True)
-    assert isinstance(result, CodeResult) and 0 < result.seconds < 60
+    assert result == CodeResult("passed", 3, 3, "")

@@ -80,11 +80,11 @@ def last_box(text: str) -> Mark | None:
 
 
 _DECOR = r"[\s*_`\"']{0,6}"
-_PHRASE = re.compile(
+_PHRASE = re.compile(  # a group is a sign that an answer follows, whatever it looks like
     rf"\b(?:answers?|choice|option)\b(?:\s(?:to|for|of)\s[^.:\n]{{1,60}}?)?{_DECOR}(?:"
     rf"\b(?:is|are|would\s+be|should\s+be|must\s+be|will\s+be)\b{_DECOR}"
-    r"(?:(?:actually|therefore|thus|then|indeed|now|simply)\s+)?(?P<colon1>[:=\uff1a])?"
-    r"|(?P<colon2>[:=\uff1a]))(?!\s*(?:not|n't)\b)|(?:^|\n)\s*(?P<colon3>####)",
+    r"(?:(?:actually|therefore|thus|then|indeed|now|simply)\s+)?([:=\uff1a])?"
+    r"|([:=\uff1a]))(?!\s*(?:not|n't)\b)|(?:^|\n)\s*(####)",
     re.IGNORECASE,
 )
 
@@ -97,24 +97,20 @@ def _rest(text: str, start: int) -> str:
     return ""
 
 
-def last_phrase(text: str, said: Callable[[str], bool]) -> Mark | None:
-    """The last `Answer: ...`, or `the answer is ...` with an answer after it, with the rest of its line.
-
-    `said` tells whether such words end in an answer of the kind that is looked for: "the answer is correct" does not.
-    """
-    for match in reversed(list(_PHRASE.finditer(text))):
-        rest = _rest(text, match.end())
-        if match.group("colon1") or match.group("colon2") or match.group("colon3") or said(rest):
-            return Mark(match.start(), (rest,), boxed=False)
-    return None
-
-
 def final_mark(text: str, said: Callable[[str], bool]) -> Mark | None:
-    """The last mark of a text as `shown` gives it, or None. `said`: see `last_phrase`."""
-    box, phrase = last_box(text), last_phrase(text, said)
-    if box is None or phrase is None:
-        return box or phrase
-    return box if box.start > phrase.start else phrase
+    """The last mark of a text as `shown` gives it, or None.
+
+    `said` tells whether the rest of a line, after words such as "the answer is", is an answer of the kind that is looked
+    for: "correct" is not.
+    """
+    box = last_box(text)
+    for match in reversed(list(_PHRASE.finditer(text))):
+        if box and match.start() < box.start:
+            break
+        rest = _rest(text, match.end())
+        if match.lastindex or said(rest):
+            return Mark(match.start(), (rest,), boxed=False)
+    return box
 
 
 _DENIED = re.compile(

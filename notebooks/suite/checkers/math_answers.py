@@ -162,11 +162,11 @@ def same(reference: Value, answer: Value, clock: Clock) -> Finding:
     shapes = {a.shape, b.shape}
     if a == b:
         return Finding(True)
-    if a.name and b.name and a.name != b.name and "order" not in shapes:
+    if a.name and b.name and a.name != b.name:
         return Finding(False, f"{b.name} where the reference gives {a.name}")
     if shapes == {"leaf"}:
         return _same_leaf(a.text, b.text, clock)
-    if shapes & {"equation", "order"}:
+    if "equation" in shapes:
         return _same_relation(a, b, clock)
     if shapes == {"tuple"}:
         if a.brackets != b.brackets:
@@ -187,11 +187,10 @@ def same(reference: Value, answer: Value, clock: Clock) -> Finding:
 
 
 def _same_relation(a: Value, b: Value, clock: Clock) -> Finding:
-    """Equations up to a factor, inequalities up to a positive one; an equation's right side against a plain value."""
+    """Equations up to a factor; an equation's right side against a plain value."""
     a, b = _as_equation(a), _as_equation(b)
-    if a.shape == b.shape and a.name == b.name:
-        texts = (item.text for item in (*a.items, *b.items))
-        return symbolic.ask("proportional", *texts, a.shape == "order", clock=clock)
+    if a.shape == b.shape:
+        return symbolic.ask("proportional", *(item.text for item in (*a.items, *b.items)), clock=clock)
     if a.shape == "leaf" and b.shape == "equation":  # what it says in the end
         return _same_leaf(a.text, b.items[-1].text, clock)
     return Finding(False, "the relations differ")

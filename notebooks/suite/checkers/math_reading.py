@@ -18,7 +18,7 @@ LONGEST = 2000  # characters of an answer that is read as mathematics
 LONGEST_EXPRESSION = 500  # of a single expression: longer ones only run into the time limit
 MOST_VALUES = 60
 
-Shape = Literal["leaf", "list", "set", "tuple", "equation", "order"]
+Shape = Literal["leaf", "list", "set", "tuple", "equation"]
 
 
 class Unreadable(ValueError):
@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 @dataclass(frozen=True)
 class Value:
     """One answer. `leaf`: `text` is an expression; else `items`; `brackets` of a tuple or interval, as "(]";
-    `name`: the x of `x = ...`; `order`: the relation between two items, "<" or "<="."""
+    `name`: the x of `x = ...`."""
 
     shape: Shape
     text: str
@@ -142,7 +142,7 @@ def _interval(parts: list[str], signs: list[str]) -> Value | None:
 
 
 def _relations(text: str) -> Value | None:
-    """Equations, memberships and inequalities; None where the text has none."""
+    """Equations, memberships, inequalities of one unknown; None where the text has none."""
     parts, signs = _cut(text, _RELATION)
     if not signs:
         return None
@@ -159,13 +159,7 @@ def _relations(text: str) -> Value | None:
         return _read(parts[-1])  # 3 + 4 = 7
     if "=" in signs or "\\in" in signs:
         return None
-    if interval := _interval(parts, signs):
-        return interval
-    if len(parts) == 2:
-        left, right = (parts[0], parts[1]) if signs[0] in ("<", "\\le") else (parts[1], parts[0])
-        sign = "<" if signs[0] in "<>" else "<="
-        return Value("order", text, (Value("leaf", left), Value("leaf", right)), name=sign)
-    return None
+    return _interval(parts, signs)
 
 
 def _flat(values: Iterable[Value]) -> tuple[Value, ...]:

@@ -43,7 +43,7 @@ class Refused(ValueError):
 _NAMES = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp|max|min|gcd|lcm"
 _NAMES += "|pi|theta|alpha|beta|lambda"
 _INSIDE = r"[^()]*"
-for _ in range(4):  # brackets within brackets
+for _ in range(6):  # brackets within brackets
     _INSIDE = rf"(?:[^()]|\({_INSIDE}\))*"
 _BRACKETED = re.compile(rf"(\\sqrt|\^)\(({_INSIDE})\)")
 _PLAIN = [
@@ -224,8 +224,8 @@ def equal(one: str, two: str, places: int) -> dict:
     return {"equal": found, "reason": "" if found else "the values differ"}
 
 
-def proportional(left: str, right: str, other_left: str, other_right: str, positive: bool) -> dict:
-    """Whether left - right is a constant multiple of the other two's difference, `positive`: a positive one."""
+def proportional(left: str, right: str, other_left: str, other_right: str) -> dict:
+    """Whether left - right is a constant multiple of the other two's difference."""
     sides = [parse(text) for text in (left, right, other_left, other_right)]
     for side in sides:
         _bits(side)
@@ -235,7 +235,6 @@ def proportional(left: str, right: str, other_left: str, other_right: str, posit
     else:
         factor = sympy.simplify(one / two) if one.free_symbols == two.free_symbols else sympy.Integer(0)
         found = not factor.free_symbols and bool(factor.is_finite) and factor != 0
-        found = found and (not positive or bool(factor.is_positive))
     return {"equal": found, "reason": "" if found else "the relations differ"}
 
 
