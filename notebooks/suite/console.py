@@ -42,37 +42,27 @@ def _whole(text: str, least: int) -> int:
     return int(text)
 
 
-def name_of_file(text: str) -> str:
-    """An argparse type: any name but an empty one."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError("an empty name; name a file")
-    return text
-
-
 def output_folder(text: str) -> Path:
     """An argparse type: a folder to write into, refused before hours go into what could then not be written."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is empty; name a folder")
-    folder = Path(text).expanduser()
-    try:
-        there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"{text[:80]}: {getattr(error, 'strerror', None) or error}") from None
-    if not there.is_dir():
-        raise argparse.ArgumentTypeError(f"{there} is not a folder; name another")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"{there} cannot be written; name another")
-    return folder
+    there = _what_is_there(text)
+    if not text.strip() or not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"{text!r}: {there} is not a folder that can be written; name another")
+    return Path(text).expanduser()
 
 
 def output_file(text: str) -> Path:
     """An argparse type: a file to write, refused as early as a folder; one that is there is written over."""
-    file = Path(name_of_file(text)).expanduser()
-    output_folder(str(file.absolute().parent))
-    try:
-        whole = not file.exists() or file.is_file()
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text[:80]}: {error.strerror}") from None
-    if not whole:
+    file = Path(text).expanduser()
+    if _what_is_there(text) == file.absolute() and not file.is_file():
         raise argparse.ArgumentTypeError(f"{text!r} is no name of a file; give one, such as out.json")
+    output_folder(str(file.absolute().parent))
     return file
+
+
+def _what_is_there(text: str) -> Path:
+    """The path itself or the nearest folder above it that exists."""
+    path = Path(text).expanduser().absolute()
+    try:
+        return next(place for place in (path, *path.parents) if place.exists())
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r}: {error}") from None

@@ -125,9 +125,9 @@ def test_router_ignores_what_its_own_questions_do_not_vary_in():
     states = np.hstack([data.states, 1e-9 * (data.families == "small")[:, None]])
     rows = data.families != "small"
     weights = np.where(rows, 1.0, 0.0)[None]
-    router = full_information.fit_all(states, data.right, weights, objective="expected reward", penalty=1e-3)[0]
-    plain = full_information.fit(data.states[rows], data.right[rows], weights[0, rows], objective="expected reward",
-                                 penalty=1e-3)  # fmt: skip
+    how = {"objective": "expected reward", "penalty": 1e-3}
+    (router,) = full_information.fit(states, data.right, weights, **how)
+    (plain,) = full_information.fit(data.states[rows], data.right[rows], weights[:, rows], **how)
     assert (router.choose(states[rows]) == plain.choose(data.states[rows])).mean() > 0.98
 
 

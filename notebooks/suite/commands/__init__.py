@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from suite.commands import bank, baselines, lab, questions, recordings, report, rollout, run, train
+from suite.commands import bank, baselines, questions, recordings, report, rollout, run, train
 from suite.console import run_command
 
 VERBS = {
@@ -24,7 +24,6 @@ VERBS = {
     "questions": questions,
     "bank": bank,
     "report": report,
-    "lab": lab,
 }
 
 
@@ -42,17 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb.add_arguments(own)
     options = parser.parse_args(arguments[:at])
     options.rest = arguments[at + 1 :]
-    if options.rest and options.main not in (lab.main, run.main):
-        options.error(f"arguments after -- go with `trinity lab` alone: {' '.join(options.rest)}")
+    if options.rest and options.main is not run.main:
+        options.error(f"arguments after -- go with `trinity run` alone: {' '.join(options.rest)}")
     try:
         return options.main(options)
-    except BrokenPipeError:
-        raise
     except Exception as error:
-        if not isinstance(error, (ValueError, OSError)) and type(error).__module__.split(".")[0] not in (
-            "suite",
-            "trinity_core",
-        ):
+        own = type(error).__module__.startswith(("suite.", "trinity_core.")) or isinstance(error, (ValueError, OSError))
+        if isinstance(error, BrokenPipeError) or not own:
             raise
         print(error, file=sys.stderr)
         return 2

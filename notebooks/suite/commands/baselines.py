@@ -56,8 +56,6 @@ def main(options: argparse.Namespace) -> int:
         print(f"training: {amounts(rollouts_table(baseline.training))}")
     print(f"in all: {amounts(table)}")
     if options.out:
-        tables = {"rollouts": table, "turns": turns_table(rollouts, baseline.callers(pool))}
-        for name, rows in tables.items():
-            write_atomic(options.out / f"{name}.csv", rows.to_csv(index=False))
-        print("wrote rollouts.csv and turns.csv")
+        write_atomic(options.out / "rollouts.csv", table.to_csv(index=False))
+        write_atomic(options.out / "turns.csv", turns_table(rollouts, baseline.callers(pool)).to_csv(index=False))
     return 0

@@ -1,18 +1,16 @@
 """Look at files of recorded LLMs, or train a router on some and test it on others.
 
-Three published formats are read and told apart by what they hold: RouterDC (JSON), RouterBench (CSV) and RouteLLM
-(CSV). Any number of LLMs, from 2 on, and any benchmark; its name is the file's without train, test, val, dev or
-responses. data/README.md says where files are published.
+Three published formats are read and told apart by what they hold: RouterDC (JSON), RouterBench and RouteLLM (CSV). A
+benchmark's name is the file's without train, test, val, dev or responses. data/README.md says where to find files.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 
-from suite.console import from_1, name_of_file, output_file
+from suite.console import from_1, output_file
 
 METHODS = {
     "sep-cma-es": "the paper's: a linear head on the hidden state, evolved on scores of one choice each",
@@ -37,22 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     about = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     add = actions.add_parser("inspect", help="print files' LLMs, counts, accuracies", **about).add_argument
-    add("inspect", nargs="+", type=name_of_file, metavar="PATH", help="a file; a folder: its .json and .csv files")
+    add("inspect", nargs="+", metavar="PATH", help="a file; a folder: its .json and .csv files")
     add("--json", type=output_file, metavar="OUT", help="write what is printed as numbers to this file too")
     epilog = "methods:\n" + "".join(f"  {name:20} {text}\n" for name, text in METHODS.items()) + EXAMPLES
     add = actions.add_parser("train", help="train a router, test it", epilog=epilog, **about).add_argument
     for name in ("--train", "--test"):
-        add(name, nargs="+", action="extend", type=name_of_file, required=True, metavar="FILE")
+        add(name, nargs="+", action="extend", required=True, metavar="FILE")
     add("--method", choices=METHODS, default="sep-cma-es", metavar="NAME", help="how it chooses (default: %(default)s)")
     add("--seeds", type=from_1, default=5, metavar="S", help="trainings (default: %(default)s)")
-    add(
-        "--budget", type=from_1, default=33 * 16 * 60, metavar="N", help="scores that a training may read (%(default)s)"
-    )
+    add("--budget", type=from_1, default=33 * 16 * 60, metavar="N", help="scores a training may read (%(default)s)")
     add("--encoder", default="smollm2-135m", metavar="NAME", help="the packaged model, a folder or a hub id")
     add("--layer", type=int, default=-1, metavar="K", help="the layer that is read; negative: from the last")
     add("--json", type=output_file, metavar="OUT", help="write what is printed as numbers to this file too")
-    add = actions.add_parser("encode", help="encode ahead all that notebooks 16 and 17 read", **about).add_argument
-    add("--data-dir", metavar="DIR", help="the recorded data (default: TRINITY_DATA)")
+    actions.add_parser("encode", help="encode ahead all that notebooks 16 and 17 read of TRINITY_DATA", **about)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -63,13 +58,9 @@ def main(options: argparse.Namespace) -> int:
     if options.action == "encode":
         from suite.worlds.recorded_states import encode_all
 
-        encode_all(data_dir(options.data_dir))
+        encode_all(data_dir())
         return 0
     inputs = files_of(options.inspect) if options.action == "inspect" else [*options.train, *options.test]
-    if options.action == "train" and (
-        both := set(map(os.path.realpath, options.train)).intersection(map(os.path.realpath, options.test))
-    ):
-        options.error(f"{min(both)} is given to both --train and --test; test on other questions")
     if options.json and options.json.resolve() in {Path(path).resolve() for path in inputs}:
         options.error(f"--json is {str(options.json)!r}, a file that is read; give another")
     if options.action == "inspect":

@@ -21,9 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", default="sep-cma-es", choices=METHODS)
     parser.add_argument("--seed", type=from_0, default=1)
     parser.add_argument("--budget", type=from_1, help="atomic evaluations (default: the paper's; smoke: a tenth)")
-    parser.add_argument(
-        "--head", default="linear", metavar="NAME", help="linear, low-rank, sparse, block-diagonal-2, -10"
-    )
+    heads = "linear, low-rank, sparse, block-diagonal-2, block-diagonal-10"
+    parser.add_argument("--head", default="linear", metavar="NAME", help=heads)
     parser.add_argument("--transcript", default="released", choices=("paper", "released"))
     parser.add_argument("--sampling", default="independent", choices=("independent", "stratified", "common"))
     parser.add_argument("--out", type=output_folder, required=True, metavar="DIR")
@@ -39,18 +38,17 @@ def main(options: argparse.Namespace) -> int:
 
     budget = options.budget or (PAPER_BUDGET // 10 if options.profile == "smoke" else PAPER_BUDGET)
     experiment = replace(Experiment(), budget=budget, **{name: getattr(options, name) for name in NAMES})
-    folder = options.out
-    folder.mkdir(parents=True, exist_ok=True)
+    options.out.mkdir(parents=True, exist_ok=True)
     with tqdm(total=budget, unit="rollout", desc=f"{options.method}, seed {options.seed}") as bar:
-        trained = run_experiment(experiment, folder / "log.jsonl", bar.update)
+        trained = run_experiment(experiment, options.out / "log.jsonl", bar.update)
     result = trained.result
-    write_atomic(folder / "history.csv", result.history.to_csv(index=False))
-    Coordinator.of(make_task(experiment), result.theta).save(folder / "coordinator")
+    write_atomic(options.out / "history.csv", result.history.to_csv(index=False))
+    Coordinator.of(make_task(experiment), result.theta).save(options.out / "coordinator")
     summary = {"method": options.method, "seed": options.seed, "evaluations": result.evaluations}
     summary |= {"budget": budget, "stop": result.stop}
     for split, rewards in (("training", trained.train_rewards), ("test", trained.test_rewards)):
         summary[f"reward, {split} questions"] = round(float(rewards.mean()), 4)
-    write_atomic(folder / "result.json", json.dumps(summary, indent=1) + "\n")
-    print(*(f"{name}: {value}" for name, value in summary.items()), sep="\n")
-    print(f"simulated pool; everything is in {folder}")
+    text = json.dumps(summary, indent=1) + "\n"
+    write_atomic(options.out / "result.json", text)
+    print(f"{text}simulated pool; everything is in {options.out}")
     return 0

@@ -187,7 +187,7 @@ def same_agents(tables: Sequence[RecordedTable]) -> list[RecordedTable]:
 
 
 def overlap(train: RecordedTable, test: RecordedTable) -> tuple[list[int], str]:
-    """(rows of `train` whose question stands in `test` too, a remark that names their places, "" where there are none)."""
+    """(rows of `train` whose question stands in `test` too, a remark that names their places or "")."""
     first = {key_of(question): row for row, question in reversed(list(enumerate(test.questions)))}
     there = {row: first[key] for row, text in enumerate(train.questions) if (key := key_of(text)) in first}
     if not there:

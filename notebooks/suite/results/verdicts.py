@@ -57,7 +57,7 @@ def judge(
 ) -> tuple[Verdict, str]:
     """The verdict on a claim, and the reason in one sentence; the module's docstring states the rules.
 
-    `interval` is (low, high) of `ours`; `tolerance` is in the unit of `paper`. ValueError names what is wrong or missing.
+    `interval` is (low, high) of `ours`; `tolerance` is in the unit of `paper`. ValueError names what is wrong.
     """
     evidence = Evidence(evidence)
     paper, ours, interval = checked(paper, ours, interval, relation)

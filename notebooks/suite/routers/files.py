@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from suite.recordings.readers import read_tables
-from suite.recordings.tables import COUNTED, RecordedTable, counted, drop_overlap, same_agents
+from suite.recordings.tables import counted, drop_overlap, same_agents
 from suite.routers.methods import BLIND, LEARNERS, ONCE, Outcome, Run, best_single, references, run
 from suite.stats.intervals import Estimate
 from suite.worlds.recorded_states import load_reader, states
@@ -39,15 +38,17 @@ def evaluate_files(
     """
     began = time.perf_counter()
     train_tables, test_tables = read_tables(train_paths), read_tables(test_paths)
-    aligned = same_agents([*train_tables, *test_tables])
-    train_tables, test_tables = aligned[: len(train_tables)], aligned[len(train_tables) :]
+    test_tables = same_agents([train_tables[0], *test_tables])[1:]
     train_tables, remarks = drop_overlap(train_tables, test_tables)
     every = [*train_tables, *test_tables]
-    notes = [*(said for table in every for said in table.remarks), *remarks, *_two_rules(train_tables, test_tables)]
-    known = {table.name.lower() for table in train_tables}
-    unseen = [table.name for table in test_tables if table.name.lower() not in known]
-    if method == "per-benchmark-best" and unseen:
-        notes.append(f"no training file of {', '.join(unseen)}; there the best single LLM answers")
+    notes = [*(said for table in every for said in table.remarks), *remarks]
+    known = {table.name.lower(): table for table in train_tables}
+    for table in test_tables:
+        own = known.get(table.name.lower(), table)
+        if own.graded != table.graded:
+            notes.append(f"{own.path.name}: {own.rule}; {table.path.name}: {table.rule}; inspect both")
+        if own is table and method == "per-benchmark-best":
+            notes.append(f"no training file of {table.name}; there the best single LLM answers")
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     texts = [text for table in every for text in table.questions]
@@ -60,57 +61,48 @@ def evaluate_files(
     total = budget * seeds if method in LEARNERS else 0
     with tqdm(total=total, desc=method, unit="eval", leave=False, disable=None if total else True) as bar:
         outcomes = [run(data, job, bar.update) for job in jobs]
-    files = {"train": [str(path) for path in train_paths], "test": [str(path) for path in test_paths]}
+    settings = reader and {name: getattr(reader.settings, name) for name in ("layer", "position", "dtype")}
     return {
         "method": method,
         "evidence": "recorded",
         **summary(outcomes, *data),
-        "encoder": reader
-        and {"name": reader.name, **{name: getattr(reader.settings, name) for name in ("layer", "position", "dtype")}},
+        "encoder": reader and {"name": reader.name, **settings},
         "tokens encoded now": reader.stats.tokens_encoded if reader else 0,
         "seconds": round(time.perf_counter() - began, 1),
-        "files": files,
+        "files": {"train": [str(path) for path in train_paths], "test": [str(path) for path in test_paths]},
         "rules": {table.name: table.rule for table in test_tables},
         "notes": notes,
     }
-
-
-def _two_rules(train: Sequence[RecordedTable], test: Sequence[RecordedTable]) -> list[str]:
-    """A note for each benchmark whose training and test file are counted by different rules."""
-    pairs = [(one, other) for one in train for other in test if one.name.lower() == other.name.lower()]
-    return [
-        f"{one.path.name} is read by another rule than {other.path.name}: {one.rule}, {other.rule}; inspect both"
-        for one, other in pairs
-        if one.graded != other.graded
-    ]
 
 
 def summary(outcomes: Sequence[Outcome], train: RoutingData, test: RoutingData) -> dict[str, Any]:
     """What routers of several seeds chose, as plain numbers (accuracies in percent), with what their test questions
     allow beside it."""
     chosen, single = np.stack([outcome.chosen for outcome in outcomes]), best_single(train, test)
-    found, known = test.by_benchmark(chosen), references(test)
-    shares = zip(found, test.shares(chosen).round(4).tolist(), strict=True)
+    known = {name: _accuracies(test, agents) for name, agents in references(test).items()}
+    found = _accuracies(test, chosen)
+    names = list(found)[:-1]
+    shares = zip(names, test.shares(chosen).round(4).tolist(), strict=True)
     return {
         "agents": list(test.agents),
         "train": {name: int((train.families == name).sum()) for name in dict.fromkeys(train.families.tolist())},
-        "test": {name: int((test.families == name).sum()) for name in found},
+        "test": {name: int((test.families == name).sum()) for name in names},
         "trained parameters": outcomes[0].parameters,
         "evaluations a seed": outcomes[0].evaluations,
         "seeds": len(outcomes),
-        "accuracy": {name: _percent(estimate) for name, estimate in found.items()},
-        "average": _percent(test.estimate(chosen)),
+        "accuracy": found,
         "best single LLM of the training files": test.agents[single[0]],
         "gain over it": _percent(test.lead(chosen, single)),
         "average of each seed": [_percent(test.estimate(row))[0] for row in chosen],
-        "references": {
-            name: {
-                "accuracy": {bench: _percent(estimate)[0] for bench, estimate in test.by_benchmark(agents).items()},
-                "average": _percent(test.estimate(agents)),
-            }
-            for name, agents in known.items()
-        },
+        "references": known,
         "shares of the agents": {name: dict(zip(test.agents, row, strict=True)) for name, row in shares},
+    }
+
+
+def _accuracies(test: RoutingData, chosen: np.ndarray) -> dict[str, list[float]]:
+    """Of each benchmark and on average."""
+    return {
+        name: _percent(one) for name, one in (test.by_benchmark(chosen) | {"average": test.estimate(chosen)}).items()
     }
 
 
@@ -121,53 +113,36 @@ def _percent(estimate: Estimate) -> list[float]:
 
 def as_text(report: Mapping[str, Any]) -> str:
     """The report of `evaluate_files` for a terminal."""
-    known, test = report["references"], report["test"]
-    names = ("best single LLM", "best LLM of each benchmark", "best LLM of each question")
+    test, reader = report["test"] | {"average": sum(report["test"].values())}, report["encoder"]
     rows = [
-        [name, n, _interval(report["accuracy"][name]), *(f"{known[one]['accuracy'][name]:.2f}" for one in names)]
-        for name, n in test.items()
+        [name, test[name], _interval(values), *(f"{known[name][0]:.2f}" for known in report["references"].values())]
+        for name, values in report["accuracy"].items()
     ]
-    averages = [f"{known[one]['average'][0]:.2f}" for one in names]
-    rows.append(["average", sum(test.values()), _interval(report["average"]), *averages])
-    head = ["benchmark", "questions", f"{report['method']}\n[95 %]"]
-    head += ["in hindsight:\nbest single", "best of each", "best a question"]
-    table = tabulate(rows, head, disable_numparse=True, colalign=("left", *["right"] * 5))
-    train, seeds, reader = report["train"], report["seeds"], report["encoder"]
-    trained = f"{report['trained parameters']:,} trained numbers, {report['evaluations a seed']:,} scores read"
-    read = "none are read"
-    if reader:
-        read = f"{reader['name']}, layer {reader['layer']}, {reader['position']} token, {reader['dtype']}"
+    head = [
+        "benchmark",
+        "questions",
+        f"{report['method']}\n[95 %]",
+        *(name.replace(" of", "\nof") for name in report["references"]),
+    ]
+    mean = np.mean([list(row.values()) for row in report["shares of the agents"].values()], axis=0)
+    used = [f"{report['agents'][k]} {100 * mean[k]:.0f} %" for k in np.argsort(-mean) if mean[k] >= 0.005]
     single, gain = report["best single LLM of the training files"], _interval(report["gain over it"])
-    notes = (
-        "Accuracy in percent; evidence: recorded. The last three columns are chosen on test questions, so no router "
-        f"can know them beforehand. {_rules(report['rules'])} {_agents(report['shares of the agents'])}"
-    )
-    return "\n".join(
-        [
-            f"{len(report['agents'])} LLMs, {sum(train.values())} training questions of "
-            f"{counted(len(train), 'benchmark')}, {counted(seeds, 'seed')}; {trained}",
-            f"hidden states: {read}\n\n{table}\n",
-            f"Against {single}, the best single LLM of the training files: {gain} points.",
-            *textwrap.wrap(notes, 110, break_on_hyphens=False),
-        ]
-    )
+    lines = [
+        f"{len(report['agents'])} LLMs, {sum(report['train'].values())} training questions of "
+        f"{counted(len(report['train']), 'benchmark')}, {counted(report['seeds'], 'seed')}; "
+        f"{report['trained parameters']:,} trained numbers, {report['evaluations a seed']:,} scores read",
+        "hidden states: " + ("{name}, layer {layer}, {position} token, {dtype}".format(**reader) if reader else "none"),
+        "",
+        tabulate(rows, head, disable_numparse=True, colalign=("left", *["right"] * 5)),
+        "",
+        f"Against {single}, the best single LLM of the training files: {gain} points.",
+        "Accuracy in percent; evidence: recorded. The last three columns are chosen on test questions, in hindsight.",
+        *(f"{name}: {rule}." for name, rule in report["rules"].items()),
+        f"Chosen: {', '.join(used)}.",
+    ]
+    return "\n".join(lines)
 
 
 def _interval(values: Sequence[float]) -> str:
     value, low, high = values
     return f"{value:.2f} [{low:.2f}, {high:.2f}]"
-
-
-def _rules(rules: Mapping[str, str]) -> str:
-    """How accuracy is counted on the test files."""
-    graded = [name for name, rule in rules.items() if rule == COUNTED]
-    if not graded:
-        return "Scores are averaged."
-    where = "" if len(graded) == len(rules) else f" on {', '.join(graded)}; elsewhere scores are averaged"
-    return f"A score above 0 counts as right{where}."
-
-
-def _agents(shares: Mapping[str, Mapping[str, float]]) -> str:
-    mean = {name: np.mean([row[name] for row in shares.values()]) for name in next(iter(shares.values()))}
-    used = sorted((name for name in mean if mean[name] >= 0.005), key=lambda name: -mean[name])
-    return "Chosen: " + ", ".join(f"{name} {100 * mean[name]:.0f} %" for name in used) + "."

@@ -47,28 +47,13 @@ class LinearRouter:
 
 def fit(
     states: np.ndarray, rewards: np.ndarray, weights: np.ndarray, *, objective: str, penalty: float
-) -> LinearRouter:
-    """Trains on states (n, d), rewards (n, L) in [0, 1] and question weights (n,). No draws: the same every time.
-
-    ValueError for an unknown objective, shapes that do not fit or a penalty of 0 or less.
-    """
-    return fit_all(states, rewards, np.asarray(weights)[None], objective=objective, penalty=penalty)[0]
-
-
-def fit_all(
-    states: np.ndarray, rewards: np.ndarray, weights: np.ndarray, *, objective: str, penalty: float
 ) -> list[LinearRouter]:
-    """`fit` for each row of question weights (k, n), all in step: the states are read once for all of them.
-
-    A question that a router must not learn from has the weight 0.
+    """A router for each row of question weights (k, n), trained in step on states (n, d) and rewards (n, L) in [0, 1]:
+    the states are read once for all of them. A question that a router must not learn from has the weight 0. No draws.
     """
     if objective not in OBJECTIVES:
         raise ValueError(f"unknown objective {objective!r}; choose one of {', '.join(OBJECTIVES)}")
-    if not penalty > 0:
-        raise ValueError(f"the penalty is {penalty}; give a number above 0")
     states, rewards, weights = (np.asarray(array, np.float64) for array in (states, rewards, weights))
-    if states.ndim != 2 or rewards.shape[:1] != states.shape[:1] or weights.shape[1:] != states.shape[:1]:
-        raise ValueError(f"states {states.shape}, rewards {rewards.shape} and weights {weights.shape} do not fit")
     weights = weights / weights.sum(axis=1, keepdims=True)
     # Standardised by what all routers see, then by what each one sees.
     shared = weights.mean(axis=0)

@@ -106,7 +106,7 @@ def _exact(known: RoutingData, asked: RoutingData, job: Run, progress: Any) -> O
 
 def _full_information(known: RoutingData, asked: RoutingData, job: Run, progress: Any) -> Outcome:
     how = {"objective": "expected reward", "penalty": PENALTY}
-    router = full_information.fit(known.states, known.right, known.weights, **how)
+    (router,) = full_information.fit(known.states, known.right, known.weights[None], **how)
     return Outcome(router.choose(asked.states), router.parameters, known.right.size)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.routers.full_information import LinearRouter, fit_all
+from suite.routers.full_information import LinearRouter, fit
 from suite.stats.intervals import Estimate
 from suite.worlds.routing import RoutingData
 
@@ -35,15 +35,11 @@ class Variant:
     @property
     def name(self) -> str:
         """As in "penultimate 15+30; expected reward, 0.001"."""
-        return f"{name_of(self.reading)}; {self.objective}, {self.penalty:g}"
-
-
-def name_of(reading: Reading) -> str:
-    """A reading in words."""
-    places: dict[str, list[str]] = {}
-    for layer, position in reading:
-        places.setdefault(position, []).append(str(layer))
-    return " + ".join(f"{position} {'+'.join(layers)}" for position, layers in places.items())
+        places: dict[str, list[str]] = {}
+        for layer, position in self.reading:
+            places.setdefault(position, []).append(str(layer))
+        reading = " + ".join(f"{position} {'+'.join(layers)}" for position, layers in places.items())
+        return f"{reading}; {self.objective}, {self.penalty:g}"
 
 
 def candidates(layers: tuple[int, ...], positions: tuple[str, ...], middle: int) -> list[Variant]:
@@ -71,7 +67,7 @@ def _train_all(variant: Variant, data: RoutingData, weights: np.ndarray) -> list
     size = len(data.agents) * (data.states.shape[1] + 1)
     if size >= LIMIT:
         raise ValueError(f"{variant.name}: {size:,} trained numbers; stay below {LIMIT:,}")
-    return fit_all(data.states, data.right, weights, objective=variant.objective, penalty=variant.penalty)
+    return fit(data.states, data.right, weights, objective=variant.objective, penalty=variant.penalty)
 
 
 def folds(data: RoutingData, seed: int) -> np.ndarray:
