@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from random import Random
 
-from templates import Drawn, Item, by_name, in_turn, worded
+from templates import Drawn, by_name, worded
 
 LARGEST = 999
 
@@ -139,21 +139,13 @@ def _increasing(faces: int, rolls: int) -> int | None:
     return total if total <= LARGEST else None
 
 
-def floor_roots(rng: Random, number: int) -> Item:
-    top, power = rng.randint(40, 130), rng.choice((2, 2, 3))
-    total = sum(_root(k, power) for k in range(1, top + 1))
-    name = {2: "square", 3: "cube"}[power]
-    ask = in_turn(
-        number,
-        (
-            "For each whole number k from 1 to {} take the {} root of k and round it down. What is the sum of the "
-            "results?",
-            "Let f(k) be the largest integer that is not above the {1} root of k. Find f(1) + f(2) + ... + f({0}).",
-        ),
-    )
-    if total > LARGEST:
-        return floor_roots(rng, number)
-    return Item(ask.format(top, name), str(total), 3)
+@worded
+def floor_roots(rng: Random) -> Drawn:
+    total = LARGEST + 1
+    while total > LARGEST:
+        top, power = rng.randint(40, 130), rng.choice((2, 2, 3))
+        total = sum(_root(k, power) for k in range(1, top + 1))
+    return total, top, {2: "square", 3: "cube"}[power]
 
 
 def _root(k: int, power: int) -> int:

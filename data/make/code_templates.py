@@ -17,9 +17,10 @@ from string import Template
 from typing import Any
 
 import yaml
+from templates import PHRASINGS
 
 from suite.questions.files import SPLITS
-from suite.questions.phrasings import GENERAL, deal, phrased
+from suite.questions.phrasings import deal, phrased
 from trinity_core.paths import DATA
 from trinity_core.types import Question, Split
 
@@ -27,12 +28,6 @@ FAMILY = "code"
 PER_TEMPLATE = 4
 RANDOM_TESTS = 3
 TRIES = 2000
-PHRASINGS = GENERAL + (
-    "Please program this. {bare}",
-    "{bare}\nUse plain Python.",
-    "I got this as an exercise: {bare}",
-    "{bare} Mind the special cases.",
-)
 
 Parameters = dict[str, Any]
 _WORDS = "red blue sun moon tree rose stone oak apple ant lamp river sea note table eel tent radar".split()
@@ -63,8 +58,6 @@ def build(split: Split) -> list[Question]:
     The templates take turns and every three questions have the three difficulties, so that the first questions of the
     file show all kinds.
     """
-    if split not in SPLITS:
-        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
     order: list[tuple[Task, int]] = []
     for turn in range(PER_TEMPLATE):
         rng = random.Random(f"{FAMILY}-{split} round {turn}")
@@ -73,7 +66,7 @@ def build(split: Split) -> list[Question]:
             rng.shuffle(level)
         for trio in zip(*levels, strict=True):
             order += [(task, turn) for task in rng.sample(trio, len(trio))]
-    dealt = deal(f"phrasings {FAMILY}-{split}", [task.name for task, _ in order], len(PHRASINGS))
+    dealt = deal(f"phrasings {FAMILY}-{split}", [task.name for task, _ in order], len(PHRASINGS[FAMILY]))
     return [_question(task, turn, split, number, dealt[number]) for number, (task, turn) in enumerate(order)]
 
 
@@ -103,7 +96,7 @@ def _question(task: Task, turn: int, split: Split, number: int, phrasing: int) -
         "tests": _tests(task, parameters, function, reference, wrong, rng),
         "wrong": wrong,
     }
-    return phrased(FAMILY, split, number, "code", fill(wording), reference, PHRASINGS, phrasing, **meta)
+    return phrased(FAMILY, split, number, "code", fill(wording), reference, PHRASINGS[FAMILY], phrasing, **meta)
 
 
 def _parameters(task: Task) -> list[Parameters]:
@@ -114,8 +107,6 @@ def _parameters(task: Task) -> list[Parameters]:
         axes.append([dict(zip(keys, value if len(keys) > 1 else (value,), strict=True)) for value in values])
     choices = [{key: value for part in parts for key, value in part.items()} for parts in itertools.product(*axes)]
     random.Random(f"{FAMILY} parameters {task.name}").shuffle(choices)
-    if len(choices) < len(SPLITS) * PER_TEMPLATE:
-        raise ValueError(f"template {task.name!r} has {len(choices)} choices; {len(SPLITS) * PER_TEMPLATE} are needed")
     return choices
 
 
@@ -214,18 +205,31 @@ INPUTS: dict[str, tuple[Callable[[Parameters], list[list[Any]]], Callable[[rando
     "ints": (lambda p: [[[]], [[7]], [[-4, -4, 3]]], lambda rng, p: [_integers(rng, -9, 12)]),
     "close_ints": (lambda p: [[[]], [[5]], [[2, 2, 1, 1]]], lambda rng, p: [_integers(rng, -2, 5, 5, 9)]),
     "two_lists": (lambda p: [[[], []], [[4], [-6]], [[-3, -3], [-3, 5]]], _two_lists),
-    "integer": (lambda p: [[0], [7], [-10]], lambda rng, p: [rng.choice([-1, 1]) * int("".join(rng.choices(
-        [str(p["d"]), *"0123456789"], weights=[6] + [1] * 10, k=rng.randint(2, 6))))]),
+    "integer": (
+        lambda p: [[0], [7], [-10]],
+        lambda rng, p: [
+            rng.choice([-1, 1])
+            * int("".join(rng.choices([str(p["d"]), *"0123456789"], weights=[6] + [1] * 10, k=rng.randint(2, 6))))
+        ],
+    ),
     "natural": (lambda p: [[0], [9], [p["limit"]], [p["limit"] - 1]], lambda rng, p: [rng.randint(20, 9999)]),
     "index": (lambda p: [[0], [1], [2]], lambda rng, p: [rng.randint(3, 12)]),
-    "words": (lambda p: [[[]], [["tree"]], [["oak", "ant", "oak"]]],
-              lambda rng, p: [[rng.choice(_WORDS[rng.randint(0, 12):]) for _ in range(rng.randint(4, 8))]]),
-    "sentence": (lambda p: [[""], ["Stone"], ["sea Sea SEA"]],
-                 lambda rng, p: [" ".join(rng.choices(_TEXT, k=rng.randint(4, 8)))]),
-    "lower_text": (lambda p: [[""], ["z"], ["a b"]],
-                   lambda rng, p: [" ".join(rng.choices([*_WORDS, "zany", "fuzzy"], k=rng.randint(2, 3)))]),
-    "letter_runs": (lambda p: [[""], ["b"], ["ccc"]],
-                    lambda rng, p: ["".join(rng.choice("abc") * rng.randint(1, 5) for _ in range(rng.randint(3, 6)))]),
+    "words": (
+        lambda p: [[[]], [["tree"]], [["oak", "ant", "oak"]]],
+        lambda rng, p: [[rng.choice(_WORDS[rng.randint(0, 12) :]) for _ in range(rng.randint(4, 8))]],
+    ),
+    "sentence": (
+        lambda p: [[""], ["Stone"], ["sea Sea SEA"]],
+        lambda rng, p: [" ".join(rng.choices(_TEXT, k=rng.randint(4, 8)))],
+    ),
+    "lower_text": (
+        lambda p: [[""], ["z"], ["a b"]],
+        lambda rng, p: [" ".join(rng.choices([*_WORDS, "zany", "fuzzy"], k=rng.randint(2, 3)))],
+    ),
+    "letter_runs": (
+        lambda p: [[""], ["b"], ["ccc"]],
+        lambda rng, p: ["".join(rng.choice("abc") * rng.randint(1, 5) for _ in range(rng.randint(3, 6)))],
+    ),
     "assignments": (lambda p: [[""], ["a=0"], [p["sep"].join(["b=4", "b=-4"])]], _assignments),
     "matrix": (lambda p: [[[[5]]], [[[1, 2, -3]]], [[[2], [2], [0]]]], _matrix),
     "nested": (lambda p: [[[]], [[3]], [[[[[-2]]], 4]]], lambda rng, p: [_nested(rng)]),

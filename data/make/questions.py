@@ -11,34 +11,38 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 
-import aime_templates
+import banks
 import code_templates
-import gpqa
-import knowledge
-import math_templates
-import mtbench
-import reasoning_templates
+from aime_algebra import ALGEBRA_AND_GEOMETRY
+from aime_counting import COUNTING
+from math_contest import CONTEST
+from math_school import SCHOOL
+from reasoning_logic import LOGIC
+from reasoning_steps import STEPS
+from templates import build_from_templates, numbers
 
 from suite.console import run_command
-from suite.questions.files import SPLITS, WRITTEN, question_file, read_questions
+from suite.questions.files import HELD_OUT, SPLITS, WRITTEN, question_file, read_questions
 from trinity_core import paths
 
-BUILDERS = {
-    "math": math_templates,
-    "knowledge": knowledge,
-    "reasoning": reasoning_templates,
-    "code": code_templates,
-    "aime": aime_templates,
-    "gpqa": gpqa,
-    "mtbench": mtbench,
+TEMPLATES = {"math": SCHOOL | CONTEST, "reasoning": LOGIC | STEPS, "aime": COUNTING | ALGEBRA_AND_GEOMETRY}
+BUILDERS = {  # by family: the questions of a split
+    "math": partial(build_from_templates, "math", TEMPLATES["math"], 5, content=numbers),
+    "knowledge": banks.knowledge,
+    "reasoning": partial(build_from_templates, "reasoning", TEMPLATES["reasoning"], 8),
+    "code": code_templates.build,
+    "aime": partial(build_from_templates, "aime", TEMPLATES["aime"], 4, content=numbers),
+    "gpqa": banks.gpqa,
+    "mtbench": banks.mtbench,
 }
 
 
 def build_family(family: str) -> str:
     """The whole content of the family's file: train (held out: none), then test, one JSON object a line."""
-    module = BUILDERS[family]
-    questions = [question for split in SPLITS for question in module.build(split)]
+    splits = ("test",) if family in HELD_OUT else SPLITS
+    questions = [question for split in splits for question in BUILDERS[family](split)]
     return "".join(json.dumps(asdict(question), ensure_ascii=False) + "\n" for question in questions)
 
 

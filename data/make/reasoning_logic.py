@@ -10,23 +10,18 @@ from itertools import permutations, product
 from random import Random
 from typing import Any
 
-from templates import Item, by_name, in_turn
+from templates import Item, by_name, in_turn, word
 
 from suite.questions.wordlists import CREATURES, DAYS, MEN, NAMES, ORDINALS, WOMEN
 
 Clue = tuple[str, Callable[[Any], bool]]  # what is said, and whether it holds in a case
 
 
+COMPARISONS = ("taller shorter tallest", "older younger oldest", "faster slower fastest", "richer poorer richest")
+
+
 def ordering(rng: Random, number: int) -> Item:
-    more, less, most = in_turn(
-        number,
-        (
-            ("taller", "shorter", "tallest"),
-            ("older", "younger", "oldest"),
-            ("faster", "slower", "fastest"),
-            ("richer", "poorer", "richest"),
-        ),
-    )
+    more, less, most = in_turn(number, COMPARISONS).split()
     order = rng.sample(NAMES, 4 if number % 2 else 5)
     facts = [
         f"{a} is {more} than {b}." if rng.random() < 0.5 else f"{b} is {less} than {a}."
@@ -53,22 +48,7 @@ def family_relation(rng: Random, number: int) -> Item:
     if number % 4 == 3:
         brothers, sisters = rng.randint(2, 7), rng.randint(2, 7)
         girl, boy = rng.choice(WOMEN), rng.choice(MEN)
-        return rng.choice(
-            (
-                Item(
-                    f"{girl} has {brothers} brothers and {sisters} sisters. {boy} is one of the brothers. "
-                    f"How many sisters has {boy}?",
-                    str(sisters + 1),
-                    2,
-                ),
-                Item(
-                    f"{boy} has {brothers} brothers and {sisters} sisters. {girl} is one of the sisters. "
-                    f"How many brothers has {girl}?",
-                    str(brothers + 1),
-                    2,
-                ),
-            )
-        )
+        return word("siblings", rng.choice((0, 1)), (sisters + 1, brothers + 1), girl, boy, brothers, sisters)
     first, second, words = in_turn(number, KINSHIP)
     women, men = rng.sample(WOMEN, 3), rng.sample(MEN, 3)
     sex = [rng.randrange(2) for _ in range(3)]
@@ -77,8 +57,7 @@ def family_relation(rng: Random, number: int) -> Item:
     a, b, c = ((women, men)[s][i] for i, s in enumerate(sex))
     facts = [f"{a} is {b}'s {LINKS[first][sex[0]]}.", f"{b} is {c}'s {LINKS[second][sex[1]]}."]
     rng.shuffle(facts)
-    ask = rng.choice((f"How is {a} related to {c}?", f"What is {a} to {c}?"))
-    return Item(f"{' '.join(facts)} {ask}", words[sex[0]], 2)
+    return word("family_relation", rng.choice((0, 1)), words[sex[0]], " ".join(facts), a, c)
 
 
 def knights_and_knaves(rng: Random, number: int) -> Item:
@@ -93,11 +72,9 @@ def knights_and_knaves(rng: Random, number: int) -> Item:
         asked = rng.randrange(len(people))
         if len(fits) == 1 and fits[0][asked] == want:
             break
-    rule = rng.choice(
-        ("Knights always tell the truth, knaves always lie.", "A knight never lies; a knave always does.")
-    )
     said = " ".join(f'{name} says: "{text}"' for name, (text, _) in zip(people, claims, strict=True))
-    return Item(f"{rule} {said} Is {people[asked]} a knight or a knave?", "knight" if want else "knave", 3)
+    answer = "knight" if want else "knave"
+    return word("knights_and_knaves", rng.choice((0, 1)), answer, said, people[asked])
 
 
 def _claim(rng: Random, speaker: int, people: Sequence[str]) -> tuple[str, Callable[[Sequence[bool]], bool]]:
@@ -135,15 +112,8 @@ def syllogism(rng: Random, number: int) -> Item:
     )  # fmt: skip
     if rng.random() < 0.5:
         first, second = second, first
-    ask = in_turn(
-        number // 2,
-        (
-            f"{first.capitalize()}. {second.capitalize()}. Does it follow that {conclusion}?",
-            f"Suppose {first} and {second}. Must it then be true that {conclusion}?",
-            f"We know two things: {first}, and {second}. Can we be certain that {conclusion}?",
-        ),
-    )
-    return Item(f"{ask} Answer yes or no.", "yes" if follows else "no", 2)
+    values = first.capitalize(), second.capitalize(), first, second, conclusion
+    return word("syllogism", number // 2, "yes" if follows else "no", *values)
 
 
 CLAUSES: tuple[tuple[str, Callable[[int, int], bool]], ...] = (
@@ -192,12 +162,7 @@ def schedule(rng: Random, number: int) -> Item:
     told = _enough_clues(rng, clues, orders)
     day = rng.randrange(4)
     duty = in_turn(number, ("cook", "give a talk", "water the plants", "drive the bus"))
-    return Item(
-        f"{', '.join(people[:3])} and {people[3]} take turns to {duty}, one a day from Monday to Thursday. "
-        f"{' '.join(told)} Whose day is {days[day]}?",
-        truth[day],
-        3,
-    )
+    return word("schedule", 0, truth[day], ", ".join(people[:3]), people[3], duty, " ".join(told), days[day])
 
 
 def seating(rng: Random, number: int) -> Item:
@@ -217,14 +182,7 @@ def seating(rng: Random, number: int) -> Item:
     told = _enough_clues(rng, clues, orders)
     place = rng.randrange(4)
     where = ("at the left end", "second from the left", "second from the right", "at the right end")[place]
-    scene = in_turn(
-        number, ("sit side by side on a bench", "stand in a row for a photo", "have four seats in a cinema row")
-    )
-    return Item(
-        f"Seen from the front, {', '.join(people[:3])} and {people[3]} {scene}. {' '.join(told)} Who is {where}?",
-        truth[place],
-        3,
-    )
+    return word("seating", number, truth[place], ", ".join(people[:3]), people[3], " ".join(told), where)
 
 
 def _relations(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from templates import Drawn, Item, by_name, worded
+from templates import Drawn, Item, by_name, word, worded
 
 from suite.questions.wordlists import COMPASS, DAYS, NAMES, ORDINALS, WORDS
 
@@ -41,12 +41,8 @@ def walking(rng: Random, number: int) -> Item:
         a, b, scale = *rng.choice(((3, 4), (6, 8), (5, 12), (8, 15))), rng.randint(1, 3)
         a, b, back = *rng.sample((a * scale, b * scale), 2), rng.randint(1, 9)
         side, opposite = rng.choice(("left", "right")), COMPASS[(heading + 2) % 4]
-        return Item(
-            f"{name} walks {a + back} m {start}, turns {side}, walks {b} m, then goes {back} m {opposite}. "
-            f"How many metres is {name} from the start?",
-            str(math.isqrt(a * a + b * b)),
-            3,
-        )
+        distance = math.isqrt(a * a + b * b)
+        return word("walking_distance", 0, distance, name, a + back, start, side, b, back, opposite)
     turns = [rng.choice(("left", "right", "around")) for _ in range(4)]
     for turn in turns:
         heading = (heading + {"right": 1, "around": 2, "left": 3}[turn]) % 4
@@ -61,26 +57,23 @@ def number_pattern(rng: Random, number: int) -> Item:
         factor, step, terms = rng.randint(2, 3), rng.randint(1, 7), [first]
         while len(terms) < 5:
             terms.append(factor * terms[-1] + step)
-        hint = "Each number is the one before it times a fixed number, plus another fixed number"
     elif kind == 1:
         growth, terms = rng.randint(2, 6), [first]
         while len(terms) < 6:
             terms.append(terms[-1] + second + growth * len(terms))
-        hint = "The gaps between neighbours grow by the same amount each time"
     elif kind == 2:
         terms = [first, second]
         while len(terms) < 6:
             terms.append(terms[-2] + terms[-1])
-        hint = "From the third on, each number is the sum of the two before it"
     else:
         up, down, high = rng.randint(2, 9), rng.randint(2, 6), rng.randint(40, 90)
         terms = [term for k in range(4) for term in (first + up * k, high - down * k)][:7]
-        hint = "Two sequences, each with a constant step, take turns"
+    shown, asked, answer = [*map(str, terms)], "What comes next?", terms.pop()
     if number % 8 > 3 and kind != 3:  # ask for one inside
-        hidden = len(terms) - 2
-        shown = ", ".join("?" if i == hidden else str(term) for i, term in enumerate(terms))
-        return Item(f"{hint}: {shown}. Which number belongs at the question mark?", str(terms[hidden]), 2)
-    return Item(f"{hint}: {', '.join(map(str, terms[:-1]))}. What comes next?", str(terms[-1]), 2)
+        shown[-2], asked, answer = "?", "Which number belongs at the question mark?", terms.pop()
+    else:
+        shown.pop()
+    return word("number_pattern", kind, answer, ", ".join(shown), asked)
 
 
 @worded
@@ -104,12 +97,7 @@ def containers(rng: Random, number: int) -> Item:
         large, small = rng.randint(7, 15), rng.randint(4, 9)
         has, other = rng.randint(2, large), rng.randint(1, small - 1)
         poured = min(has, small - other)
-        return Item(
-            f"Jug A has room for {large} litres and holds {has}. Jug B has room for {small} and holds {other}. "
-            "Pour from A into B until B is full or A is empty. How many litres are left in A?",
-            str(has - poured),
-            1,
-        )
+        return word("pouring", 0, has - poured, large, has, small, other)
     boxes = rng.sample(("red", "blue", "green", "white", "black"), 3)
     things = rng.sample(("coin", "key", "ring", "stone", "button", "shell", "bean"), 3)
     holds = dict(zip(boxes, things, strict=True))

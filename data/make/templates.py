@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import yaml
 
-from suite.questions.files import SPLITS
-from suite.questions.phrasings import deal, phrased
-from trinity_core.types import AnswerKind, Family, Question, Split
+from suite.questions.files import KINDS, SPLITS
+from suite.questions.phrasings import GENERAL, deal, phrased
+from trinity_core.types import Family, Question, Split
 
 TRIES = 500
 T = TypeVar("T")
@@ -34,27 +34,30 @@ class Item:
 
 
 Template = Callable[[random.Random, int], Item]
-
-
 Drawn = tuple[Any, ...]  # the answer, then the values of a wording's braces
+WORDINGS, _OWN = (
+    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    for name in ("wordings.yaml", "phrasings.yaml")
+)
+PHRASINGS = {family: (*GENERAL, *own) for family, own in _OWN.items()}
 
 
-WORDINGS = yaml.safe_load(Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8"))
+def word(name: str, number: int, answer: Any, *values: Any) -> Item:
+    """The wording of template `name` whose turn it is, filled in; an answer that is a tuple has an entry for each."""
+    wordings = WORDINGS[name]
+    text, answer, difficulty = (
+        in_turn(number, one) if isinstance(one, tuple | list) else one
+        for one in (wordings["texts"], answer, wordings.get("difficulty", 3))
+    )
+    return Item(text.format(*values), str(answer), difficulty)
 
 
 def worded(draw: Callable[[random.Random], Drawn]) -> Template:
-    """Makes a template of a function that draws numbers for the wordings under its name; these take turns. An answer
-    that is a tuple has an entry for each."""
-    wordings = WORDINGS[draw.__name__]
+    """Makes a template of a function that draws numbers for the wordings under its name; these take turns."""
 
     @functools.wraps(draw)
     def template(rng: random.Random, number: int) -> Item:
-        answer, *values = draw(rng)
-        text, answer, difficulty = (
-            in_turn(number, one) if isinstance(one, tuple | list) else one
-            for one in (wordings["texts"], answer, wordings.get("difficulty", 3))
-        )
-        return Item(text.format(*values), str(answer), difficulty)
+        return word(draw.__name__, number, *draw(rng))
 
     return template
 
@@ -76,11 +79,9 @@ def in_turn(number: int, options: Sequence[T]) -> T:
 
 def build_from_templates(
     family: Family,
-    kind: AnswerKind,
-    split: Split,
     templates: Mapping[str, Template],
-    phrasings: Sequence[str],
     per_template: int,
+    split: Split,
     content: Callable[[str], Hashable] = str,
 ) -> list[Question]:
     """`per_template` questions of each template for `split`, no two alike in `content(bare)` within or across splits.
@@ -88,8 +89,7 @@ def build_from_templates(
     The templates take turns in shuffled rounds, so the first questions of a file already show all of them. Both splits
     are drawn whichever is asked for: the test split must avoid the train split. RuntimeError when a template runs dry.
     """
-    if split not in SPLITS:
-        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
+    phrasings = PHRASINGS[family]
     built: dict[Split, list[Question]] = {}
     seen: set[Hashable] = set()
     for part, name in enumerate(SPLITS):
@@ -104,7 +104,7 @@ def build_from_templates(
             identity = f"{family}-{name}-{i:03d}"
             item = _draw(templates[template], identity, template, number, seen, content)
             meta = {"template": template, "difficulty": item.difficulty}
-            question = phrased(family, name, i, kind, item.bare, item.reference, phrasings, dealt[i], **meta)
+            question = phrased(family, name, i, KINDS[family], item.bare, item.reference, phrasings, dealt[i], **meta)
             built[name].append(question)
     return built[split]
 

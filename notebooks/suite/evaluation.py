@@ -44,9 +44,7 @@ def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
     return play_all(world, head, np.zeros((1, head.size)), replicates, **nothing)
 
 
-def blind(
-    world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES, **settings: Any
-) -> Plays:
+def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES, **settings: Any) -> Plays:
     """The same heads, each text replaced by the average text: they know how long the transcript is, and nothing else.
 
     Averages are taken over all that was read in `plays` (of the same world), by the number of entries. `settings` as in

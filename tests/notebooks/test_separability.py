@@ -213,8 +213,6 @@ def test_difference_is_paired_and_never_of_zero_width():
     assert 0.09 < low < gap < high < 0.12
     gap, low, high = sep.difference(a, a)
     assert gap == 0 and low < -0.02 and high > 0.02
-    with pytest.raises(ValueError, match="4 and 3 splits"):
-        sep.difference(a, accuracy_of(np.ones(3), 100))
 
 
 def test_planes_keep_far_classes_apart_and_repeat():
@@ -291,17 +289,8 @@ def test_bad_input_is_named():
     cases = [
         (lambda: sep.separability_index(broken, y), "contains NaN"),
         (lambda: sep.separability_index(X, y[:-1]), r"inconsistent numbers of samples: \[20, 19\]"),
-        (lambda: sep.separability_index(np.ones((20, 3)), y), "no variance"),
-        (lambda: sep.fisher_ratio(np.tile(X, 3), y), "cannot be inverted"),
-        (lambda: sep.stratified_splits(y, folds=6, seed=0), "class 0 has 5 questions, fewer than 6 folds"),
-        (lambda: sep.group_splits(y, np.arange(20) % 2, folds=3, seed=0), "has 2 groups, fewer than 3 folds"),
-        (lambda: sep.evaluate(sep.svm(), X, y, []), "0 splits"),
+        (lambda: sep.fisher_ratio(np.tile(X, 3), y), "project to fewer first"),
         (lambda: sep.evaluate(sep.svm(), broken, y, sep.stratified_splits(y, folds=2, seed=0)), "NaN"),
-        (lambda: sep.svm("poly"), "unknown kernel 'poly'"),
-        (lambda: sep.bag_of("bytes"), "unknown pieces 'bytes'"),
-        (lambda: pictures.lda_plane(X, y, np.arange(5)), "1 of 4 classes"),
-        (lambda: syn.head_accuracy(1.5, SMALL, seed=0), "index 1.5"),
-        (lambda: syn.Synthetic(clusters=1), "clusters = 1"),
     ]
     for call, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -8,13 +8,13 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
-import aime_templates
 import banks
-import gpqa
-import mtbench
 import pytest
+import templates
 from aime_second_answers import SECOND, second_answer
+from questions import TEMPLATES
 
 from suite.checkers.check import check_answer
 from suite.questions import files as questions
@@ -24,12 +24,7 @@ from suite.questions.phrasings import GENERAL, apply_phrasing
 from suite.sandbox.run import run_code, sandbox_status
 from trinity_core.types import DataError
 
-PHRASINGS = {
-    "aime": aime_templates.PHRASINGS,
-    "bigcode": heldout.PHRASINGS,
-    "gpqa": gpqa.PHRASINGS,
-    "mtbench": mtbench.PHRASINGS,
-}
+PHRASINGS = templates.PHRASINGS | {"bigcode": heldout.PHRASINGS}
 SIZES = {"aime": 88, "bigcode": 164, "gpqa": 60, "mtbench": 24}
 KINDS = {"aime": "math", "bigcode": "code", "gpqa": "choice", "mtbench": "judge"}
 
@@ -52,18 +47,12 @@ def test_an_unknown_family_is_named() -> None:
         load_heldout("math")
 
 
-@pytest.mark.parametrize("family", ["aime", "gpqa", "mtbench"])
-def test_there_is_no_train_split(family: str) -> None:
-    builders = {"aime": aime_templates, "gpqa": gpqa, "mtbench": mtbench}
-    assert builders[family].build("train") == []
-
-
 # --- aime
 
 
 def test_aime_answers_are_found_again_from_the_text() -> None:
     loaded = load_heldout("aime")
-    assert SECOND.keys() == aime_templates.TEMPLATES.keys()
+    assert SECOND.keys() == TEMPLATES["aime"].keys()
     for question in loaded:
         assert re.fullmatch("[0-9]{1,3}", question.reference)
         assert second_answer(question.meta["template"], question.bare) == int(question.reference), question.bare
@@ -93,12 +82,12 @@ def test_gpqa_domains_and_gold_letters_are_balanced() -> None:
     loaded = load_heldout("gpqa")
     assert Counter(q.meta["domain"] for q in loaded) == {"physics": 20, "chemistry": 20, "biology": 20}
     assert Counter(q.reference for q in loaded) == {"A": 15, "B": 15, "C": 15, "D": 15}
-    bank = {item.question.strip(): item for item in banks.read_bank(gpqa.BANK, banks.GraduateItem)}
+    bank = {item.question.strip(): item for item in banks.read_bank(banks.bank("gpqa"), banks.GraduateItem)}
     for question in loaded:
         asked, *lines = question.bare.split("\n")
         assert question.meta["options"]["ABCD".index(question.reference)] == bank[asked].options[0]
         assert lines == [f"{x}) {text}" for x, text in zip("ABCD", question.meta["options"], strict=True)]
-    for domain in gpqa.DOMAINS:
+    for domain in get_args(banks.Domain):
         counts = Counter(q.reference for q in loaded if q.meta["domain"] == domain)
         assert max(counts.values()) - min(counts.values()) <= 2
 
@@ -108,7 +97,7 @@ def test_a_gpqa_item_of_another_domain_is_named(tmp_path: Path) -> None:
     bank = tmp_path / "bank.yaml"
     bank.write_text(json.dumps([item | {"domain": "alchemy"}]))
     with pytest.raises(ValueError, match="item 1: domain is 'alchemy': Input should be 'physics', 'chemistry' or"):
-        gpqa.build("test", bank)
+        banks.gpqa("test", bank)
 
 
 # --- mtbench
@@ -116,7 +105,7 @@ def test_a_gpqa_item_of_another_domain_is_named(tmp_path: Path) -> None:
 
 def test_mtbench_has_three_two_turn_prompts_a_category() -> None:
     loaded = load_heldout("mtbench")
-    assert Counter(q.meta["category"] for q in loaded) == dict.fromkeys(mtbench.CATEGORIES, 3)
+    assert Counter(q.meta["category"] for q in loaded) == dict.fromkeys(get_args(banks.Category), 3)
     assert all(len(q.meta["turns"]) == 2 and q.meta["turns"][0] == q.bare for q in loaded)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from math_templates import TEMPLATES as MATH
-from reasoning_templates import TEMPLATES as REASONING
+from questions import TEMPLATES
 
 from suite.questions import load_questions
 
@@ -536,7 +535,7 @@ def containers(text):
 # --- the tests
 
 
-@pytest.mark.parametrize("template", [*MATH, *REASONING])
+@pytest.mark.parametrize("template", [*TEMPLATES["math"], *TEMPLATES["reasoning"]])
 def test_answer_found_again_by_another_way(template: str) -> None:
     questions = [q for q in load_questions() if q.meta.get("template") == template and q.kind in ("math", "text")]
     assert len(questions) >= 10
@@ -549,7 +548,7 @@ def test_answer_found_again_by_another_way(template: str) -> None:
 
 
 def test_every_solver_has_its_template() -> None:
-    assert set(SOLVERS) == set(MATH) | set(REASONING)
+    assert set(SOLVERS) == set(TEMPLATES["math"]) | set(TEMPLATES["reasoning"])
 
 
 def test_math_references_are_exact_and_in_lowest_terms() -> None:

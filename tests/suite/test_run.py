@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -238,12 +239,21 @@ def test_a_kernel_that_lost_its_port_is_started_again(project, monkeypatch):
     assert "division by zero" in execution.Running(task, {}).execute() and len(calls) == 3
 
 
+def test_neighbouring_pieces_of_a_stream_are_one_output():
+    """Where a kernel cuts what a cell prints is chance; the order of outputs is not."""
+    new = nbformat.v4.new_output
+    out, shown = partial(new, "stream", name="stdout"), new("display_data")
+    pieces = [out(text="a"), out(text="b\n"), shown, out(text="c"), new("stream", name="stderr", text="d")]
+    merged = execution.merged_streams(pieces)
+    assert [one.get("text") for one in merged] == ["ab\n", None, "c", "d"] and merged[1] is shown
+
+
 # --- what is up to date ---
 
 
 def test_only_what_changed_is_run_again(project, call):
     first = project / "results" / "offline" / "00_first"
-    assert "2 run, 0 up to date" in call()
+    assert re.search(r"2 run, 0 up to date, 0 failed, \d\d:\d\d\n", call())
     record = json.loads((first / "run.json").read_text())
     assert set(record["files"]) == {"00_first.ipynb", "tables/a.csv", "claims.json"}
     assert record["python"] == ".".join(map(str, sys.version_info[:3])) and record["torch"]

@@ -17,6 +17,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from suite.runner.notebook import Notebook, NotebookError
 from trinity_core.paths import DATA, NOTEBOOKS, ROOT, write_atomic
 
 RECORD = "run.json"
+READ = (".py", ".yaml", ".json", ".j2", ".mplstyle")  # what modules start or read beside them
 
 
 @dataclass(frozen=True)
@@ -36,25 +38,19 @@ class Task:
 
     notebook: Notebook
     folder: Path  # results/<profile>
-    changed: dict[str, Any]  # the parameters whose values differ from the notebook's own
+    parameters: dict[str, Any]
     key: str  # results made under the same key, and with the same recorded files, are up to date
     data: str | None  # a digest of the recorded files; None where none are read or TRINITY_DATA is not set
+    name = property(lambda self: self.notebook.name)
+    results = property(lambda self: self.folder / self.name)
+    staging = property(lambda self: self.folder / f".{self.name}.staging")
+    failed_copy = property(lambda self: self.folder / "failed" / self.notebook.path.name)
 
     @property
-    def name(self) -> str:
-        return self.notebook.name
-
-    @property
-    def results(self) -> Path:
-        return self.folder / self.name
-
-    @property
-    def staging(self) -> Path:
-        return self.folder / f".{self.name}.staging"
-
-    @property
-    def failed_copy(self) -> Path:
-        return self.folder / "failed" / self.notebook.path.name
+    def changed(self) -> dict[str, Any]:
+        """The parameters whose values differ from the notebook's own."""
+        own = self.notebook.parameters
+        return {name: value for name, value in self.parameters.items() if value != own[name]}
 
     @property
     def needs_data(self) -> bool:
@@ -75,12 +71,9 @@ class Inputs:
         """The task of one notebook in `results/<profile>`."""
         profile = folder.name
         parameters = {**book.parameters, **changes, "profile": profile}
-        changed = {name: value for name, value in parameters.items() if value != book.parameters[name]}
         values = {name: repr(value) for name, value in parameters.items()}
-        made_from = [book.cells, self.shared, self.modules(book), values, PROFILES[profile].encoder]
-        return Task(
-            book, folder, changed, digest(made_from), _data() if book.own_profile == profile == RECORDED else None
-        )
+        key = digest([book.cells, self.shared, self.modules(book), values, PROFILES[profile].encoder])
+        return Task(book, folder, parameters, key, _data() if book.own_profile == profile == RECORDED else None)
 
     def modules(self, book: Notebook) -> dict[str, str]:
         """Name and digest of every module of trinity_core and suite that the notebook imports, through others too."""
@@ -99,21 +92,23 @@ def imports(source: str, folder: Path | None = None) -> set[Path]:
 
     Files in its own `folder` that it names, such as "child.py" or "units.yaml", are started or read and count too.
     """
-    lines = ("" if line.startswith(("%", "!")) else line for line in source.splitlines())
     try:
-        nodes = list(ast.walk(ast.parse("\n".join(lines))))
+        nodes = list(ast.walk(ast.parse(re.sub("(?m)^[%!].*", "", source))))
     except SyntaxError:  # it cannot run either
         return set()
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    names += [f"{node.module}.{alias.name}" for node in froms for alias in node.names]
-    words = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    files = [folder / word for word in words if folder and word.endswith((".py", ".yaml", ".json", ".j2", ".mplstyle"))]
-    for package, _, rest in (name.partition(".") for name in names):
-        parts = [package, *rest.split(".")]
-        root = {"trinity_core": ROOT, "suite": NOTEBOOKS}.get(package)
-        for place in [root.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)] if root else []:
-            files += [place / "__init__.py", place.with_suffix(".py")]
+    files, names = [], []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif folder and isinstance(node, ast.Constant) and str(node.value).endswith(READ):
+            files.append(folder / str(node.value))
+    for package, *rest in (name.split(".") for name in names):
+        if root := {"trinity_core": ROOT, "suite": NOTEBOOKS}.get(package):
+            for depth in range(len(rest) + 1):
+                place = root.joinpath(package, *rest[:depth])
+                files += [place / "__init__.py", place.with_suffix(".py")]
     return {file for file in files if file.is_file()}
 
 
@@ -177,7 +172,7 @@ def finish(task: Task, started: str, seconds: float) -> None:
         "data": task.data,
         "profile": task.folder.name,
         "encoder": PROFILES[task.folder.name].encoder,
-        "parameters": {name: repr(value) for name, value in {**task.notebook.parameters, **task.changed}.items()},
+        "parameters": {name: repr(value) for name, value in task.parameters.items()},
         "started": started,
         "seconds": round(seconds, 1),
         "python": platform.python_version(),

@@ -14,6 +14,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tqdm import tqdm
+
 from suite.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED, data_dir
 from suite.results import ledger, pages
 from suite.runner.freshness import Inputs, locked, read_record, recover, up_to_date
@@ -60,16 +62,14 @@ def hand_over(words: list[str]) -> int:
 
 def open_lab(rest: list[str]) -> int:
     """Becomes JupyterLab, in notebooks/."""
-    return hand_over(
-        ["-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", "--LabApp.default_url=/lab/tree/notebooks", *rest]
-    )
+    place = f"--ServerApp.root_dir={ROOT}", "--LabApp.default_url=/lab/tree/notebooks"
+    return hand_over(["-m", "jupyterlab", *place, *rest])
 
 
 def show_list(notebooks: list[Notebook], folder: Path) -> int:
     """One line a notebook."""
     inputs = Inputs()
     for book in notebooks:
-        seconds = read_record(folder / book.name).get("seconds")
         try:
             task, title = inputs.task(book, folder, {}), book.title
             failed = "failed" if task.failed_copy.exists() else ""
@@ -77,7 +77,8 @@ def show_list(notebooks: list[Notebook], folder: Path) -> int:
             state = "up to date" if up_to_date(task) else failed or old
         except NotebookError as error:
             state, title = "not runnable", str(error)
-        print(f"{book.name[:2]}  {book.name[3:]:28} {state:12} {seconds or 0:>5.0f} s  {title}")
+        took = tqdm.format_interval(read_record(folder / book.name).get("seconds", 0))
+        print(f"{book.name[:2]}  {book.name[3:]:28} {state:12} {took:>7}  {title}")
     tell(folder.name)
     return 0
 
@@ -102,11 +103,10 @@ def run(notebooks: list[Notebook], folder: Path, options: argparse.Namespace) ->
     tell(profile)
     recover(folder)
     tasks = [inputs.task(book, folder, dict(options.param)) for book in notebooks]
-    due = [task for task in tasks if options.force or not up_to_date(task)]
-    kept = [] if options.force else [task for task in due if task.needs_data]
-    for task in kept:
-        print(f"{task.name}: out of date, and left as it is: it was made with {DATA_VARIABLE}, which is not set")
-    due = [task for task in due if task not in kept]
+    old = [task for task in tasks if options.force or not up_to_date(task)]
+    due = [task for task in old if options.force or not task.needs_data]
+    for name in (task.name for task in old if task not in due):
+        print(f"{name}: out of date, and left as it is: it was made with {DATA_VARIABLE}, which is not set")
     failed = encode_ahead([task.name for task in due if task.data is not None])
     ready = [task for task in due if task.name not in failed]
     ready.sort(key=lambda task: -read_record(task.results).get("seconds", 1e9))  # the longest first
@@ -123,14 +123,11 @@ def run(notebooks: list[Notebook], folder: Path, options: argparse.Namespace) ->
         others = ", ".join(task.name for task in tasks if task not in own)
         rest = f"; not {others}, committed from another profile" if others else ""
         print(f"{len(own)} executed notebooks copied to {NOTEBOOKS.name}/{rest}")
-    idle = ", ".join(task.name for task in tasks if task.notebook.own_profile == RECORDED != profile)
-    if idle:
+    if idle := ", ".join(task.name for task in tasks if task.notebook.own_profile == RECORDED != profile):
         print(f"{idle}: one line here; they need {DATA_VARIABLE} and --profile {RECORDED} (README)")
     names = f" ({', '.join(sorted(failed))})" if failed else ""
-    counts = (
-        f"{len(due) - len(failed)} run, {len(tasks) - len(due) - len(kept)} up to date, {len(failed)} failed{names}"
-    )
-    print(f"{counts}, {time.monotonic() - began:.0f} s")
+    counts = f"{len(due) - len(failed)} run, {len(tasks) - len(old)} up to date, {len(failed)} failed{names}"
+    print(f"{counts}, {tqdm.format_interval(time.monotonic() - began)}")
     return 1 if failed or not reported else 0
 
 
@@ -173,23 +170,21 @@ def remarks(folder: Path) -> dict[str, str]:
     look like any others, so the report says it beside them.
     """
     books, inputs = {book.name: book for book in discover()}, Inputs()
-    said = {}
-    for name in sorted(file.parent.name for file in folder.glob("[0-9][0-9]_*/claims.json")):
-        if name not in books:
-            said[name] = GONE
-            continue
-        try:
-            task, own = inputs.task(books[name], folder, {}), {**books[name].parameters, "profile": folder.name}
-        except NotebookError as error:
-            said[name] = f"out of date: {error}"
-            continue
-        made = read_record(folder / name).get("parameters", {})
-        other = [f"{key} = {value}" for key, value in made.items() if key not in own or repr(own[key]) != value]
-        if up_to_date(task):
-            said[name] = UNSEEN if task.needs_data else ""
-        else:
-            said[name] = f"made with other parameters than the notebook's own: {', '.join(other)}" if other else CHANGED
-    return said
+    names = sorted(file.parent.name for file in folder.glob("[0-9][0-9]_*/claims.json"))
+    return {name: _remark(books[name], folder, inputs) if name in books else GONE for name in names}
+
+
+def _remark(book: Notebook, folder: Path, inputs: Inputs) -> str:
+    try:
+        task = inputs.task(book, folder, {})
+    except NotebookError as error:
+        return f"out of date: {error}"
+    if up_to_date(task):
+        return UNSEEN if task.needs_data else ""
+    own = {name: repr(value) for name, value in task.parameters.items()}
+    made = read_record(task.results).get("parameters", {}).items()
+    other = ", ".join(f"{name} = {value}" for name, value in made if own.get(name) != value)
+    return f"made with other parameters than the notebook's own: {other}" if other else CHANGED
 
 
 def write_report(folder: Path) -> list[ledger.Notebook]:

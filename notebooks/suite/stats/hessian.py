@@ -104,17 +104,13 @@ def at_random(n_agents: int, d: int, *, seed: int, draw: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Separability:
-    """epsilon by (B1), (B2), (B3) with S = I and by (B3) with S = D^-1; and a typical inter-block entry.
+    """epsilon by (B1), (B2), (B3) with S = I and by (B3) with S = D^-1; and a typical inter-block entry."""
 
-    `b1` is a spectral norm, `b2` the largest normalised inter-block entry, `b3` and `b3_scaled` the largest row sum
-    over its diagonal entry, `q99` the 99th percentile of what `b2` is the largest of.
-    """
-
-    b1: float
-    b2: float
-    b3: float
+    b1: float  # a spectral norm
+    b2: float  # the largest normalised inter-block entry
+    b3: float  # the largest row sum over its diagonal entry
     b3_scaled: float
-    q99: float
+    q99: float  # the 99th percentile of what `b2` is the largest of
 
 
 class Normalised:
@@ -153,17 +149,13 @@ class Normalised:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Of one block of H: how many eigenvalues are clearly negative, zero or positive, and what dominates.
-
-    `largest` is the eigenvalue of largest size; `directions` = (sum |v|)^2 / sum v^2, how many equal ones they are
-    worth.
-    """
+    """Of one block of H: how many eigenvalues are clearly negative, zero or positive, and what dominates."""
 
     negative: int
     zero: int
     positive: int
-    largest: float
-    directions: float
+    largest: float  # in size
+    directions: float  # (sum |v|)^2 / sum v^2: how many equal ones they are worth
 
 
 def spectrum(block: np.ndarray) -> Spectrum:

@@ -17,36 +17,25 @@ from trinity_core.types import ROLES, Rollout, Turn
 from trinity_core.world import STOPS, Plays
 
 AMOUNTS = ("tokens_in", "tokens_out", "cost")
-ROLLOUT_COLUMNS = (  # also of a table without rows
-    "question", "family", "split", "candidate", "replicate", "reward", "failed", "stop", "turns", "calls", "answer",
-    *AMOUNTS,
-)  # fmt: skip
-TURN_COLUMNS = (
-    "question", "family", "candidate", "replicate", "turn", "agent", "role", "overridden", "p_agent", "p_role",
-    "verdict", "suggested_role", "finish", "cached", *AMOUNTS, "output",
-)  # fmt: skip
 
 
 def rollouts_table(rollouts: Sequence[Rollout]) -> pd.DataFrame:
     """One row a rollout. Unknown tokens or dollars of any turn make the rollout's sum unknown (NaN), never smaller."""
-    rows = [
-        {
-            "question": r.question.id,
-            "family": r.question.family,
-            "split": r.question.split,
-            "candidate": r.candidate,
-            "replicate": r.replicate,
-            "reward": np.nan if r.reward is None else r.reward,
-            "failed": r.reward is None,
-            "stop": r.stop,
-            "turns": len(r.turns),
-            "calls": sum(bool(t.prompt) for t in r.turns),
-            "answer": r.answer,
-            **{name: float(sum(_amount(turn, name) for turn in r.turns)) for name in AMOUNTS},
-        }
-        for r in rollouts
-    ]
-    return pd.DataFrame(rows, columns=ROLLOUT_COLUMNS)
+    columns = {
+        "question": [r.question.id for r in rollouts],
+        "family": [r.question.family for r in rollouts],
+        "split": [r.question.split for r in rollouts],
+        "candidate": [r.candidate for r in rollouts],
+        "replicate": [r.replicate for r in rollouts],
+        "reward": [np.nan if r.reward is None else r.reward for r in rollouts],
+        "failed": [r.reward is None for r in rollouts],
+        "stop": [r.stop for r in rollouts],
+        "turns": [len(r.turns) for r in rollouts],
+        "calls": [sum(bool(t.prompt) for t in r.turns) for r in rollouts],
+        "answer": [r.answer for r in rollouts],
+    }
+    sums = {name: [float(sum(_amount(turn, name) for turn in r.turns)) for r in rollouts] for name in AMOUNTS}
+    return pd.DataFrame(columns | sums)
 
 
 def plays_table(plays: Plays, questions: Sequence[Any]) -> pd.DataFrame:
@@ -66,9 +55,8 @@ def plays_table(plays: Plays, questions: Sequence[Any]) -> pd.DataFrame:
         "turns": turns.astype(int),
         "calls": turns - (stop == "verifier before answer"),  # the turn that ends these rollouts asks nobody
         "answer": None,
-        **{name: getattr(plays, name).ravel().astype(float) for name in AMOUNTS},
     }
-    return pd.DataFrame(columns, columns=ROLLOUT_COLUMNS)
+    return pd.DataFrame(columns | {name: getattr(plays, name).ravel().astype(float) for name in AMOUNTS})
 
 
 def cube(table: pd.DataFrame, column: str = "reward", seed: str = "candidate") -> np.ndarray:
@@ -87,29 +75,26 @@ def cube(table: pd.DataFrame, column: str = "reward", seed: str = "candidate") -
 
 def turns_table(rollouts: Sequence[Rollout], pool: Pool) -> pd.DataFrame:
     """One row a turn, with the agent's name and the chances that the head gave to the chosen agent and role."""
-    rows = [
-        {
-            "question": r.question.id,
-            "family": r.question.family,
-            "candidate": r.candidate,
-            "replicate": r.replicate,
-            "turn": t.index,
-            "agent": pool.agents[t.agent].name,
-            "role": t.role,
-            "overridden": t.overridden,
-            "p_agent": t.agent_probabilities[t.agent],
-            "p_role": t.role_probabilities[ROLES.index(t.role)],
-            "verdict": t.verdict,
-            "suggested_role": t.suggested_role,
-            "finish": t.message.finish,
-            "cached": t.message.cached,
-            **{name: _amount(t, name) for name in AMOUNTS},
-            "output": t.output,
-        }
-        for r in rollouts
-        for t in r.turns
-    ]
-    return pd.DataFrame(rows, columns=TURN_COLUMNS)
+    turns = [(r, t) for r in rollouts for t in r.turns]
+    columns = {
+        "question": [r.question.id for r, _ in turns],
+        "family": [r.question.family for r, _ in turns],
+        "candidate": [r.candidate for r, _ in turns],
+        "replicate": [r.replicate for r, _ in turns],
+        "turn": [t.index for _, t in turns],
+        "agent": [pool.agents[t.agent].name for _, t in turns],
+        "role": [t.role for _, t in turns],
+        "overridden": [t.overridden for _, t in turns],
+        "p_agent": [t.agent_probabilities[t.agent] for _, t in turns],
+        "p_role": [t.role_probabilities[ROLES.index(t.role)] for _, t in turns],
+        "verdict": [t.verdict for _, t in turns],
+        "suggested_role": [t.suggested_role for _, t in turns],
+        "finish": [t.message.finish for _, t in turns],
+        "cached": [t.message.cached for _, t in turns],
+        **{name: [_amount(t, name) for _, t in turns] for name in AMOUNTS},
+        "output": [t.output for _, t in turns],
+    }
+    return pd.DataFrame(columns)
 
 
 def _amount(turn: Turn, name: str) -> float:

@@ -35,24 +35,17 @@ def bank_folder(encoder: Encoder) -> Path:
 
 
 class StateBank:
-    """The states of one encoder, by content; `encode` is the encoder's, through the bank.
-
-    `found` and `missed` count distinct texts. BankError names a file that cannot be read.
-    """
+    """The states of one encoder, by content; `encode` is the encoder's, through the bank, and `missed` counts the texts
+    that it lacked. BankError names a file that cannot be read."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
         self.folder = bank_folder(encoder)
-        self.found = self.missed = 0
-        self._row: dict[bytes, int] = {}
-        parts = []
-        for path in sorted(self.folder.glob("*.npz")):
-            keys, states = _read(path, encoder.d)
-            for key in keys:
-                self._row[key] = len(self._row)
-            parts.append(states)
-        self._states = np.concatenate(parts) if parts else np.empty((0, encoder.d), np.float16)
-        if len(self._row) != len(self._states):
+        self.missed = 0
+        read = [_read(path, encoder.d) for path in sorted(self.folder.glob("*.npz"))]
+        self._states = np.concatenate([np.empty((0, encoder.d), np.float16), *(states for _, states in read)])
+        self._row = {key: row for row, key in enumerate(key for keys, _ in read for key in keys)}
+        if len(self) != len(self._states):
             raise BankError(f"the bank {self.folder} holds a text twice; start it afresh with --rebuild")
 
     def __len__(self) -> int:
@@ -67,7 +60,7 @@ class StateBank:
         missing = [place for place, row in enumerate(have) if row is None]
         known = [place for place, row in enumerate(have) if row is not None]
         out[known] = self._states[[have[place] for place in known]]
-        self.found, self.missed = self.found + len(known), self.missed + len(missing)
+        self.missed += len(missing)
         if missing:
             self._note([messages[place] for place in missing])
         for length in sorted({len(messages[place]) for place in missing}):  # longer ones find their beginning

@@ -12,7 +12,7 @@ Symbols: lambda -> candidates, m -> rollouts a candidate, K -> `settings.max_tur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -88,16 +88,9 @@ class CompiledWorld:
         return self._states[nodes].astype(np.float64)
 
     def play(
-        self,
-        head: Any,
-        thetas: np.ndarray,
-        questions: np.ndarray,
-        replicates: np.ndarray,
-        *,
-        transform: Callable[[np.ndarray], np.ndarray] | None = None,
-        adapted_states: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-        mode: str | None = None,
-    ) -> Plays:
+        self, head: Any, thetas: np.ndarray, questions: Any, replicates: Any, *,
+        transform: Any = None, adapted_states: Any = None, mode: str | None = None,
+    ) -> Plays:  # fmt: skip
         """As `World.play`; ValueError for shapes that do not fit."""
         thetas, questions = np.asarray(thetas, np.float64), np.asarray(questions)
         if thetas.ndim != 2 or questions.ndim != 2 or len(thetas) != len(questions):

@@ -6,7 +6,7 @@ for nothing twice), and a failed rollout has reward NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from suite.checkers import is_right
+from suite.stats.rollouts import AMOUNTS, rollouts_table
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.roles import Transcript
 from trinity_core.rollout import Job, LoopSettings, begin, finish, run_rollouts, take_turn
@@ -49,15 +50,14 @@ class LiveWorld:
     def states(self, nodes: np.ndarray) -> np.ndarray:
         """Hidden states (..., d), float64, of nodes (...)."""
         met = list(self._node)
-        flat = np.asarray(nodes).ravel()
-        states = self.encoder.encode([met[node].messages() for node in flat]) if flat.size else np.empty((0, self.d))
+        states = self.encoder.encode([met[node].messages() for node in np.ravel(nodes)])
         return states.astype(np.float64).reshape(*np.shape(nodes), self.d)
 
     def solve(self, agents: np.ndarray, questions: np.ndarray, replicates: np.ndarray) -> np.ndarray:
         """Rewards (batch,) of single-step rollouts: each agent alone as the Worker; NaN for a failed call."""
         live = begin(self._jobs([questions], [replicates]), is_right, self.settings.transcript)
         take_turn(live, 1, np.asarray(agents), np.full(len(live), WORKER), self.pool)
-        return _rewards(finish(live, is_right))
+        return rollouts_table(finish(live, is_right))["reward"].to_numpy()
 
     def _jobs(self, questions: Any, replicates: Any) -> list[Job]:
         return [
@@ -67,16 +67,9 @@ class LiveWorld:
         ]
 
     def play(
-        self,
-        head: Any,
-        thetas: np.ndarray,
-        questions: np.ndarray,
-        replicates: np.ndarray,
-        *,
-        transform: Callable[[np.ndarray], np.ndarray] | None = None,
-        adapted_states: Any = None,
-        mode: str | None = None,
-    ) -> Plays:
+        self, head: Any, thetas: np.ndarray, questions: Any, replicates: Any, *,
+        transform: Any = None, adapted_states: Any = None, mode: str | None = None,
+    ) -> Plays:  # fmt: skip
         """As `World.play`, by `run_rollouts`. ValueError where SVF is asked for: it needs the fast path."""
         if adapted_states is not None:
             raise ValueError("SVF offsets are trained on the simulated pool only; leave `svf` out of the task")
@@ -88,27 +81,21 @@ class LiveWorld:
             policy.logits = lambda candidates, states: plain(candidates, transform(np.asarray(states, np.float64)))
         settings = replace(self.settings, mode=mode or self.settings.mode)
         jobs = self._jobs(questions, replicates)
-        return self._plays(
-            run_rollouts(jobs, policy, self.encoder, self.pool, settings, check=is_right), questions, replicates
-        )
+        rollouts = run_rollouts(jobs, policy, self.encoder, self.pool, settings, check=is_right)
+        return self._plays(rollouts, questions, replicates)
 
     def _plays(self, rollouts: Sequence[Rollout], questions: np.ndarray, replicates: np.ndarray) -> Plays:
         shape, limit = questions.shape, self.settings.max_turns
-        nodes, agents, roles = (np.full((len(rollouts), limit), NOBODY, np.int32) for _ in range(3))
-        named, spent = np.zeros((len(rollouts), limit), bool), np.zeros((3, len(rollouts)))
+        nodes, agents, roles = np.full((3, len(rollouts), limit), NOBODY)
+        named = np.zeros((len(rollouts), limit), bool)
         for row, rollout in enumerate(rollouts):
             transcript = Transcript(rollout.question.text, rule=self.settings.transcript)
             for place, turn in enumerate(rollout.turns):
                 nodes[row, place], agents[row, place] = self._number(transcript), turn.agent
                 roles[row, place], named[row, place] = ROLES.index(turn.role), turn.overridden
                 transcript = transcript.append(turn.role, turn.output)
-                used = (turn.message.tokens_in, turn.message.tokens_out, turn.message.cost)
-                spent[:, row] += [np.nan if amount is None else amount for amount in used]
-        turns, stop = np.array([(len(r.turns), STOPS.index(r.stop)) for r in rollouts], int).reshape(-1, 2).T
-        flat = (f.reshape(shape) for f in (_rewards(rollouts), turns, stop, *spent))
+        table = rollouts_table(rollouts)
+        table["stop"] = table["stop"].map(STOPS.index)
+        flat = (table[name].to_numpy().reshape(shape) for name in ("reward", "turns", "stop", *AMOUNTS))
         by_turn = (f.reshape(*shape, limit) for f in (nodes, agents, roles, named))
         return Plays(questions, replicates, *flat, *by_turn, self.n_agents)
-
-
-def _rewards(rollouts: Sequence[Rollout]) -> np.ndarray:
-    return np.array([np.nan if rollout.reward is None else rollout.reward for rollout in rollouts])

@@ -44,11 +44,8 @@ class RecordedTree(Tree):
 
     def reasons(self) -> np.ndarray:
         """(n, L): each agent's saying as a Verifier who does not accept, -1 where nobody can verify."""
-        rows = [
-            [len(known.texts) + owns.index(own) if owns else NONE for own in known.own]
-            for known, owns in zip(self._known, self._owns, strict=True)
-        ]
-        return np.array(rows)
+        pairs = zip(self._known, self._owns, strict=True)
+        return np.array([[len(k.texts) + owns.index(own) if owns else NONE for own in k.own] for k, owns in pairs])
 
     def _sayings(self, node: int) -> range:
         place = self.rows["question"][node]
@@ -104,8 +101,8 @@ class RecordedWorld(CompiledWorld):
         digest = sha256("\n".join(q.id + q.text for q in self.questions).encode())
         digest.update("".join(map(repr, self._known)).encode())
         digest.update(self.right.tobytes() + self.dollars.tobytes())
-        made = {"questions": digest.hexdigest()[:16], "pool": [self.pool.says, self.pool.seed]}
-        return {**made, **super().describe()}
+        pool = [self.pool.says, self.pool.seed]
+        return {"questions": digest.hexdigest()[:16], "pool": pool, **super().describe()}
 
     def read_all(self) -> None:
         """Reads the state of every transcript that a rollout of this world can meet, from the encoder's cache where

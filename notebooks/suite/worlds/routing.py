@@ -8,7 +8,7 @@ learners work here by the same code and count the same atomic evaluations: one q
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from types import SimpleNamespace
@@ -81,11 +81,8 @@ class RoutingData:
     def shares(self, chosen: np.ndarray) -> np.ndarray:
         """(benchmarks, L): how often each agent is chosen on the questions of each benchmark."""
         chosen, families = np.atleast_2d(chosen), self.families
-        counts = [
-            np.bincount(chosen[:, families == name].ravel(), minlength=len(self.agents))
-            for name in dict.fromkeys(families.tolist())
-        ]
-        return np.array([count / count.sum() for count in counts])
+        every = [chosen[:, families == name] for name in dict.fromkeys(families.tolist())]
+        return np.array([np.bincount(one.ravel(), minlength=len(self.agents)) / one.size for one in every])
 
 
 def gather(tables: Sequence[RecordedTable], states: Sequence[np.ndarray]) -> RoutingData:
@@ -148,16 +145,9 @@ class RoutingWorld:
         return self._rewards(np.asarray(agents), np.asarray(questions), self._draws(questions, replicates)[:, 1])
 
     def play(
-        self,
-        head: Any,
-        thetas: np.ndarray,
-        questions: np.ndarray,
-        replicates: np.ndarray,
-        *,
-        transform: Callable[[np.ndarray], np.ndarray] | None = None,
-        adapted_states: Any = None,
-        mode: str | None = None,
-    ) -> Plays:
+        self, head: Any, thetas: np.ndarray, questions: Any, replicates: Any, *,
+        transform: Any = None, adapted_states: Any = None, mode: str | None = None,
+    ) -> Plays:  # fmt: skip
         """One step of heads `thetas` (lambda, n) on `questions` and `replicates`, both (lambda, m)."""
         if adapted_states is not None:
             raise ValueError("SVF offsets are not trained on recorded scores; leave `svf` out of the task")
@@ -178,11 +168,8 @@ class RoutingWorld:
         return Plays(questions, replicates, reward, *totals, *steps, self.n_agents)
 
     def _draws(self, questions: np.ndarray, replicates: np.ndarray) -> np.ndarray:
-        keys = [
-            f"{self._key[question]}int:{replicate}"
-            for question, replicate in zip(np.asarray(questions).tolist(), np.asarray(replicates).tolist(), strict=True)
-        ]
-        return uniform_rows(2, keys)
+        pairs = zip(np.asarray(questions).tolist(), np.asarray(replicates).tolist(), strict=True)
+        return uniform_rows(2, [f"{self._key[question]}int:{replicate}" for question, replicate in pairs])
 
     def _rewards(self, agents: np.ndarray, questions: np.ndarray, draws: np.ndarray) -> np.ndarray:
         return (draws < self.data.right[questions, agents]).astype(np.float64)

@@ -52,14 +52,11 @@ class Tree:
 
     def child(self, nodes: np.ndarray, sayings: np.ndarray) -> np.ndarray:
         """The nodes (batch,) that follow `nodes` (batch,) when `sayings` (batch,) are said; new ones are added."""
-        found = self.rows["children"][nodes, sayings]
-        for place in np.flatnonzero(found < 0):
-            node, saying = int(nodes[place]), int(sayings[place])
-            if self.rows["children"][node, saying] < 0:
-                follower = self._follow(node, saying)  # may put longer `rows` in place
-                self.rows["children"][node, saying] = follower
-            found[place] = self.rows["children"][node, saying]
-        return found
+        unmet = self.rows["children"][nodes, sayings] < 0
+        for node, saying in dict.fromkeys(zip(nodes[unmet].tolist(), sayings[unmet].tolist(), strict=True)):
+            follower = self._follow(node, saying)  # may put longer `rows` in place
+            self.rows["children"][node, saying] = follower
+        return self.rows["children"][nodes, sayings]
 
     def grow(self, entries: int) -> np.ndarray:
         """The nodes of every transcript of up to so many entries to every question; new ones are added."""

@@ -1,7 +1,7 @@
-"""Contest questions in the manner of AIME: 22 templates, four questions each, every answer a whole number 0 to 999.
+"""Contest templates of algebra and geometry in the manner of AIME; every answer is a whole number from 0 to 999.
 
-They stand in for AIME2025, which the paper holds out: there is a test split alone. Topics and templates are none of the
-math family's. Those of algebra and geometry stand here, those of counting and whole numbers in `aime_counting`.
+With those of `aime_counting` they stand in for AIME2025, which the paper holds out: there is a test split alone. Topics
+and templates are none of the math family's.
 """
 
 from __future__ import annotations
@@ -11,21 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
-from aime_counting import COUNTING, LARGEST
-from templates import Drawn, Item, build_from_templates, by_name, in_turn, numbers, worded
-
-from suite.questions.phrasings import GENERAL
-from trinity_core.types import Question, Split
-
-FAMILY = "aime"
-PER_TEMPLATE = 4
-PHRASINGS = (
-    *GENERAL,
-    "A contest problem: {bare}",
-    "{bare} The answer is a whole number from 0 to 999.",
-    "Olympiad training, question of the day.\n{bare}",
-    "{bare}\nJustify each step.",
-)
+from aime_counting import LARGEST
+from templates import Drawn, Item, by_name, word, worded
 
 
 def root_powers(rng: Random, number: int) -> Item:
@@ -35,16 +22,7 @@ def root_powers(rng: Random, number: int) -> Item:
         return (a, b, c), (third, second**2 - third, first * second)[number % 3] if a and b and c else -1
 
     (a, b, c), answer = _until_fits(draw)
-    ask = in_turn(
-        number,
-        (
-            "Let r, s, t be the complex roots of {}. Find r^3 + s^3 + t^3.",
-            "The equation {} has the roots r, s, t. With A = r^2 + s^2 + t^2 and B = r^3 + s^3 + t^3, what is A^2 - B?",
-            "Call r, s, t the complex solutions of {}. Compute (r + s + t)(r^2 + s^2 + t^2).",
-        ),
-    )
-    cubic = f"x^3{_term(a, 'x^2')}{_term(b, 'x')}{_term(c, '')} = 0"
-    return Item(ask.format(cubic), str(answer), 3)
+    return word("root_powers", number, answer, f"x^3{_term(a, 'x^2')}{_term(b, 'x')}{_term(c, '')} = 0")
 
 
 def _term(coefficient: int, power: str) -> str:
@@ -131,15 +109,7 @@ def triangle_radii(rng: Random, number: int) -> Item:
         return sides, _parts(outer + inner if number % 2 else outer)
 
     sides, answer = _until_fits(draw)
-    ask = in_turn(
-        number,
-        (
-            "A triangle has sides {}, {} and {}. Its circumscribed circle has radius p/q in lowest terms. Find p + q.",
-            "In the triangle with sides {}, {} and {} add the radius of the circumscribed circle and the radius of the "
-            "inscribed circle. The result is p/q in lowest terms; what is p + q?",
-        ),
-    )
-    return Item(ask.format(*sides), str(answer), 3)
+    return word("triangle_radii", number, answer, *sides)
 
 
 @worded
@@ -164,27 +134,10 @@ def six_cycle(rng: Random, number: int) -> Item:
         return first, second, index, values[(index - 1) % 6] if number % 2 else total
 
     first, second, index, answer = _until_fits(draw, low=1)
-    ask = in_turn(
-        number,
-        (
-            "A sequence has a_1 = {}, a_2 = {} and a_(n+2) = a_(n+1) - a_n for n >= 1. Find the sum of its first {} "
-            "terms.",
-            "From the third term on, each term of a sequence is the term before it minus the one before that. It "
-            "starts {}, {}. What is term number {}?",
-        ),
-    )
-    return Item(ask.format(first, second, index), str(answer), 3)
+    return word("six_cycle", number, answer, first, second, index)
 
 
 ALGEBRA_AND_GEOMETRY = by_name(
     root_powers, unit_circle, log_equation, telescope, box_edges, tangent_circles, crossing_chords, triangle_radii,
     bisector, six_cycle,
 )  # fmt: skip
-TEMPLATES = COUNTING | ALGEBRA_AND_GEOMETRY
-
-
-def build(split: Split) -> list[Question]:
-    """The 88 questions of the test split; the train split is empty."""
-    if split == "train":
-        return []
-    return build_from_templates(FAMILY, "math", split, TEMPLATES, PHRASINGS, PER_TEMPLATE, content=numbers)
