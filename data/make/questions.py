@@ -24,7 +24,7 @@ from reasoning_steps import STEPS
 from templates import build_from_templates, numbers
 
 from suite.console import run_command
-from suite.questions.files import HELD_OUT, SPLITS, WRITTEN, question_file, read_questions
+from suite.questions.files import FAMILIES, SPLITS, WRITTEN, question_file, read_questions
 from trinity_core import paths
 
 TEMPLATES = {"math": SCHOOL | CONTEST, "reasoning": LOGIC | STEPS, "aime": COUNTING | ALGEBRA_AND_GEOMETRY}
@@ -41,7 +41,7 @@ BUILDERS = {  # by family: the questions of a split
 
 def build_family(family: str) -> str:
     """The whole content of the family's file: train (held out: none), then test, one JSON object a line."""
-    splits = ("test",) if family in HELD_OUT else SPLITS
+    splits = SPLITS if family in FAMILIES else ("test",)
     questions = [question for split in splits for question in BUILDERS[family](split)]
     return "".join(json.dumps(asdict(question), ensure_ascii=False) + "\n" for question in questions)
 
