@@ -634,7 +634,9 @@ def test_sandbox_every_code_question_is_judged_right():
 @pytest.fixture
 def no_bubblewrap(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    return tmp_path
+    find_bubblewrap.cache_clear()
+    yield tmp_path
+    find_bubblewrap.cache_clear()
 
 
 def test_sandbox_refuses_without_bubblewrap(no_bubblewrap):
@@ -664,9 +666,9 @@ def test_sandbox_refuses_with_a_bubblewrap_that_shuts_nothing_off(no_bubblewrap)
 
 def test_sandbox_refuses_on_a_machine_whose_system_calls_it_does_not_know(bubblewrap, monkeypatch):
     monkeypatch.setattr(sandbox.platform, "machine", lambda: "riscv64")
-    sandbox._try.cache_clear()
+    find_bubblewrap.cache_clear()
     assert "this is riscv64" in run_code(ADD, tests=ADD_TESTS, entry_point="f").detail
-    sandbox._try.cache_clear()
+    find_bubblewrap.cache_clear()
 
 
 def test_sandbox_status_says_that_it_works(bubblewrap):

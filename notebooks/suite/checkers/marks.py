@@ -37,7 +37,7 @@ def shown(text: str) -> str:
     return "".join(c if c == "\n" or c.isprintable() else " " if c.isspace() else "" for c in text).strip()
 
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*(\{)?")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:(\{)|(\S?))")
 _JOINT = re.compile(
     r"(?:[\s,;&$]|\\[()\[\],;! \\]|\\q?quad\b|\band\b|\bor\b|\\(?:text|mathrm)\s*\{\s*,?\s*(?:and|or)\s*\}|\*\*)*"
 )
@@ -51,9 +51,8 @@ def _boxes(text: str) -> list[tuple[int, int, str]]:
         if match.start() < end:
             continue
         if match.group(1) is None:  # \boxed 7
-            token = re.compile(r"\S").match(text, match.end())
-            end = token.end() if token else match.end()
-            found.append((match.start(), end, token.group() if token else ""))
+            end = match.end()
+            found.append((match.start(), end, match.group(2)))
             continue
         depth, position = 1, match.end()
         while depth and position < len(text):

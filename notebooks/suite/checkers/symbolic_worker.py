@@ -132,41 +132,33 @@ def _numeric_zero(difference) -> bool | None:
     return True
 
 
-def _same_constant(a, b) -> bool:
+def _same_value(a, b) -> bool:
+    """Two constants, or two formulas."""
     if (a.is_Rational and b.is_Rational) or a.is_finite is False or b.is_finite is False:
         return False
-    difference = a - b
-    zero = _numeric_zero(difference)
-    if zero is False:
-        return False
-    simple = sympy.simplify(difference)
-    proved = bool(simple == 0) if simple.is_zero or simple.is_Rational else simple.equals(0)
-    if proved is None and zero is None:
-        raise Refused("its value cannot be computed")
-    return proved is None or bool(proved)
-
-
-def _same_formula(a, b) -> bool:
-    """Two expressions in the same symbols."""
-    difference = a - b
+    difference, zeros = a - b, 0
     symbols = sorted(difference.free_symbols, key=lambda symbol: symbol.name)
-    if difference.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
-        return bool(sympy.simplify(difference) == 0)
-    tried = 0
-    for shift in range(len(POINTS)):
-        values = {
-            symbol: sympy.Rational(*POINTS[(shift + 3 * number) % len(POINTS)]) + number
-            for number, symbol in enumerate(symbols)
-        }
-        zero = _numeric_zero(difference.subs(values))
-        if zero is False:
-            return False
-        tried += zero is True
-    if sympy.simplify(difference) == 0:
+    if not symbols or not difference.has(sympy.Integral, sympy.Sum, sympy.Product, sympy.Limit):
+        for shift in range(len(POINTS) if symbols else 1):
+            values = {
+                symbol: sympy.Rational(*POINTS[(shift + 3 * number) % len(POINTS)]) + number
+                for number, symbol in enumerate(symbols)
+            }
+            zero = _numeric_zero(difference.subs(values))
+            if zero is False:
+                return False
+            zeros += zero is True
+    simple = sympy.simplify(difference)
+    if simple == 0:
         return True
+    if not symbols:
+        proved = False if simple.is_Rational else simple.equals(0)
+        if proved is None and not zeros:
+            raise Refused("its value cannot be computed")
+        return proved is None or bool(proved)
     if difference.has(sympy.Abs, sympy.sign, sympy.floor, sympy.ceiling, sympy.Piecewise, sympy.Max, sympy.Min):
         raise Refused("equal at every point tried, but not proved")
-    return tried >= 4
+    return zeros >= 4
 
 
 def _same_power(a, b) -> bool | None:
@@ -199,7 +191,7 @@ def same(a, b) -> bool:
     a, b = a.doit(), b.doit()
     if sympy.nan in (a, b) or sympy.zoo in (a, b):
         raise Refused("it has no finite value")
-    return a == b or (_same_formula if a.free_symbols or b.free_symbols else _same_constant)(a, b)
+    return a == b or _same_value(a, b)
 
 
 def _rounded(a, b, places: int) -> bool:

@@ -137,13 +137,10 @@ def look():
 INSIDE = [False, 1, sys.version]
 
 
+@functools.cache
 def find_bubblewrap() -> tuple[Bubblewrap | None, str]:
     """The bubblewrap that works and its version, or None and the reason. It is tried once a process."""
-    return _try(shutil.which("bwrap"))
-
-
-@functools.cache
-def _try(path: str | None) -> tuple[Bubblewrap | None, str]:
+    path = shutil.which("bwrap")
     if path is None or sys.platform != "linux":
         return None, "bubblewrap is not installed (it is for Linux only)"
     if platform.machine() not in ARCHITECTURES:
