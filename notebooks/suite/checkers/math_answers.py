@@ -43,7 +43,7 @@ _UNIT_TAIL = re.compile(
     r"|\^\s*\{?\s*\\circ\s*\}?(?:\s*[CF])?)\s*$"
 )
 _BASE = re.compile(
-    r"([0-9A-Za-z]*\d[0-9A-Za-z]*)\s*(?:_\s*\{?\s*(?:\\text\s*\{\s*)?(?:base\s*)?([a-z]+|\d+)\s*\}?\s*\}?"
+    r"(-?[0-9A-Za-z]*\d[0-9A-Za-z]*)\s*(?:_\s*\{?\s*(?:\\text\s*\{\s*)?(?:base\s*)?([a-z]+|\d+)\s*\}?\s*\}?"
     r"|[\s(]*(?:in\s+)?(?:\\text\s*\{\s*)?\(?base\s*([a-z]+|\d+)\s*\}?\s*\)?)"
 )
 _BASE_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
