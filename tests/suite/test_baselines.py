@@ -385,10 +385,9 @@ def test_live_models_coordinate_and_answer_through_the_same_pool(tmp_path, monke
     load_litellm()
     with FakeServer() as server:
         server.RequestHandlerClass = Team
-        agents = tuple(
-            Agent(name, f"openai/{name}", {"api_base": server.url, "max_tokens": 9}) for name in ("m0", "m1")
-        )
-        pool = LiteLLMPool(agents, cache=tmp_path)
+        parameters = {"api_base": server.url, "max_tokens": 9}
+        agents = [{"name": name, "model": f"openai/{name}", "parameters": parameters} for name in ("m0", "m1")]
+        pool = LiteLLMPool({"agents": agents}, cache=tmp_path)
         (rollout,) = run_baseline("llm-coordinator", pool, TEST[:1], agent="m1")
         assert rollout.reward == 1 and [turn.agent for turn in rollout.turns] == [1, 0, 1, 1]
         assert len(server.requests) == 4 and turns_table([rollout], pool).agent.tolist() == ["m1", "m0", "m1", "m1"]

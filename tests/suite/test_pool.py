@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,21 @@ def server():
         yield running
 
 
+def file_of(*agents: tuple, price=None, **settings) -> dict:
+    """A litellm pool's file of agents (name, model, parameters), all of one price in dollars a token."""
+    more = {} if price is None else {"price_per_million": {"input": price[0] * 1e6, "output": price[1] * 1e6}}
+    listed = [dict(zip(("name", "model", "parameters"), agent)) | more for agent in agents]  # noqa: B905
+    return {"agents": listed, "settings": settings}
+
+
 def live_pool(
-    server: FakeServer, folder: Path, *models: str, price=None, parameters=None, provider="openai", **settings
+    server: FakeServer, folder: Path, *models: str, parameters=None, provider="openai", budget=None, **settings
 ) -> LiteLLMPool:
     """Agents `<provider>/<behaviour>` of the fake server; retries wait in `pool.slept`, not in real time."""
     given = {"api_base": server.url, **(parameters or {})}
-    agents = tuple(Agent(model, f"{provider}/{model}", given, price=price) for model in models)
-    pool = LiteLLMPool(agents, **{"cache": folder / "answers", "timeout": 30, "retries": 2, **settings})
+    agents = [(model, f"{provider}/{model}", given) for model in models]
+    config = file_of(*agents, **{"timeout": 30, "retries": 2, **settings})
+    pool = LiteLLMPool(config, budget=budget, cache=folder / "answers")
     pool.slept = []
 
     async def sleep(seconds: float) -> None:
@@ -168,7 +177,7 @@ def test_cases_unknown_tokens_and_prices_are_unknown_costs(server, tmp_path):
     message = ask_sync(live_pool(server, tmp_path, "no-usage", price=(1e-6, 1e-6)), 0, HELLO, 0)
     assert message == Message("You said: hello", None, None, None, "stop")
     pool = live_pool(server, tmp_path, "ok")
-    assert ask_sync(pool, 0, HELLO, 0).cost is None and pool.budget.unpriced == 1
+    assert ask_sync(pool, 0, HELLO, 0).cost is None
     assert pool.price(Agent("a", "anthropic/no-such-model-ever")) is None
     assert pool.price(Agent("a", "openai/gpt-5")) == (1.25e-06, 1e-05)
     assert pool.price(Agent("a", "openai/gpt-5", price=(0.0, 0.0))) == (0.0, 0.0)
@@ -214,9 +223,9 @@ def test_parameters_reach_the_provider(server, tmp_path, monkeypatch):
     """The paper's parameters, as the live pool's file gives them, in the very bodies that are sent."""
     monkeypatch.setenv("DEEPINFRA_API_KEY", "planted-deepinfra-key")
     live = load_pool("paper7-live", cache=tmp_path)
-    here = [replace(agent, parameters=agent.parameters | {"api_base": server.url}) for agent in live.agents]
-    chosen = tuple(agent for agent in here if agent.model.startswith(("openai/", "deepinfra/Qwen")))
-    pool = LiteLLMPool(chosen, cache=tmp_path, retries=0)
+    here = [(agent.name, agent.model, agent.parameters | {"api_base": server.url}) for agent in live.agents]
+    chosen = [agent for agent in here if agent[1].startswith(("openai/", "deepinfra/Qwen"))]
+    pool = LiteLLMPool(file_of(*chosen, retries=0), cache=tmp_path)
     for agent in range(3):
         ask_sync(pool, agent, HELLO, 0)
     gpt5, reasoning, direct = server.requests
@@ -253,7 +262,7 @@ def test_equal_asks_at_once_are_one_request(server, tmp_path):
 
 def ask_all(url: str, folder: Path, count: int) -> None:
     """A program of its own: all questions at once, two at a time."""
-    pool = LiteLLMPool((Agent("fake", "openai/ok", {"api_base": url}),), cache=folder, concurrency={"default": 2})
+    pool = LiteLLMPool(file_of(("fake", "openai/ok", {"api_base": url}), concurrency={"default": 2}), cache=folder)
     said = [message.text for message in gather(pool, numbered(count))]
     assert said == [f"You said: question {i}" for i in range(count)]
 
@@ -335,7 +344,7 @@ def test_redact(text, monkeypatch):
 
 def test_missing_key_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
-    pool = LiteLLMPool((Agent("live", "openai/gpt-5"),), cache=tmp_path)
+    pool = LiteLLMPool(file_of(("live", "openai/gpt-5")), cache=tmp_path)
     with pytest.raises(PoolError, match=r"agent live: openai/gpt-5 needs OPENAI_API_KEY in the environment"):
         ask_sync(pool, 0, HELLO, 0)
 
@@ -389,14 +398,8 @@ def test_dollar_cap_needs_a_price_and_a_bound(server, tmp_path):
     with pytest.raises(PoolError, match="needs `max_tokens` among the parameters of ok"):
         live_pool(server, tmp_path, "ok", price=(1e-6, 1e-6), budget=Budget(max_dollars=1))
     with pytest.raises(BudgetExceeded, match="of nan dollars"):  # a cap that is no number lets nothing pass
-        ask_sync(
-            live_pool(
-                server, tmp_path, "ok", price=(1, 1), parameters={"max_tokens": 1}, budget=Budget(None, float("nan"))
-            ),
-            0,
-            HELLO,
-            0,
-        )
+        pool = live_pool(server, tmp_path, "ok", price=(1, 1), parameters={"max_tokens": 1}, budget=Budget(None, nan))
+        ask_sync(pool, 0, HELLO, 0)
 
 
 def test_estimate_is_printable(tmp_path):
@@ -404,7 +407,7 @@ def test_estimate_is_printable(tmp_path):
     said = pool.estimate(1000, 600, 400)
     assert said.startswith("1000 calls of 600 tokens in and 400 out: about $")
     assert f"to ${1000 * (600 * 3e-6 + 400 * 15e-6):.2f} by agent" in said  # Claude-4-Sonnet is the dearest
-    assert "no price for x" in LiteLLMPool((Agent("x", "openai/unknown"),), cache=tmp_path).estimate(10)
+    assert "no price for x" in LiteLLMPool(file_of(("x", "openai/unknown")), cache=tmp_path).estimate(10)
 
 
 # --- configuration ------------------------------------------------------------------------------------------------
@@ -540,14 +543,13 @@ def test_ask_sync_inside_a_call_is_refused():
 
 def test_simulated_and_real_agents_side_by_side(server, tmp_path):
     """Two pools with other simulated parts, and a real server; failures of what answers here are not tried again."""
-    agents = (
-        Agent("sim", "simulated/echo"),
-        Agent("broken", "simulated/failing"),
-        Agent("live", "openai/ok", {"api_base": server.url}),
-    )
-    one, two = (
-        LiteLLMPool(agents, cache=tmp_path, simulated=Echo(word), budget=Budget(max_calls=1)) for word in ("one", "two")
-    )
+    names = ("GPT-5", "Gemma-3-27B-It")
+    agents = [*((name, f"simulated/{name}") for name in names), ("live", "openai/ok", {"api_base": server.url})]
+    config = file_of(*agents) | {"simulated": "paper7"}
+    one, two = (LiteLLMPool(config, cache=tmp_path, budget=Budget(max_calls=1)) for _ in range(2))
+    for pool, word in ((one, "one"), (two, "two")):
+        pool.simulated = Echo(word)
+        pool.simulated.agents = tuple(Agent(name, "echo") for name in names)
     assert ask_sync(one, 0, HELLO, 7) == Message("one hello 7", 3, 4, 0.25, "stop")
     assert ask_sync(two, 0, HELLO, 8).text == "two hello 8"
     assert ask_sync(one, 0, HELLO, 9).text == "one hello 9"
@@ -572,11 +574,9 @@ def prompt(text: str) -> list[dict[str, str]]:
 
 
 def local_pool(folder: Path):
-    agents = (
-        Agent("greedy", "smollm2-135m", {"max_tokens": 6}),
-        Agent("sampled", "smollm2-135m", {"max_tokens": 6, "temperature": 1.5, "top_p": 0.95}),
-    )
-    return SlmPool(agents, cache=folder)
+    sampled = {"max_tokens": 6, "temperature": 1.5, "top_p": 0.95}
+    agents = (("greedy", "smollm2-135m", {"max_tokens": 6}), ("sampled", "smollm2-135m", sampled))
+    return SlmPool({"agents": file_of(*agents)["agents"]}, cache=folder)
 
 
 def test_slm_answers_are_real(slm_answers):
@@ -609,7 +609,7 @@ def test_slm_concurrent_equals_serial(slm_answers, tmp_path):
 
 
 def test_slm_in_a_litellm_pool_says_the_same(slm_answers, tmp_path):
-    pool = LiteLLMPool((Agent("slm", "slm/smollm2-135m", {"max_tokens": 6}),), cache=tmp_path)
+    pool = LiteLLMPool(file_of(("slm", "slm/smollm2-135m", {"max_tokens": 6})), cache=tmp_path)
     agent, text, replicate = SLM_ASKS[0]
     assert ask_sync(pool, agent, prompt(text), replicate) == slm_answers[SLM_ASKS[0]]
 
@@ -618,5 +618,5 @@ def test_slm_too_long_prompt_and_unknown_model(tmp_path):
     pool = local_pool(tmp_path)
     message = ask_sync(pool, 0, prompt("word " * 9000), 0)
     assert message.finish == "error" and "PromptTooLong" in message.error and "8192" in message.error
-    with pytest.raises(PoolError, match="unknown model 'no model'"):
-        ask_sync(SlmPool((Agent("a", "no model"),), cache=tmp_path), 0, HELLO, 0)
+    with pytest.raises(ValueError, match="unknown model 'no model'"):
+        ask_sync(SlmPool({"agents": [{"name": "a", "model": "no model"}]}, cache=tmp_path), 0, HELLO, 0)

@@ -1,11 +1,7 @@
 """Every baseline of A.7.1, over the same pool and questions, each giving the same rollouts as the coordinator.
 
-baseline = make_baseline("best-fixed")
-baseline.fit(pool, questions_train, seed=0)
-rollouts = baseline.run(pool, questions_test, seed=0, replicate=0)
-
-`seed`: of the baseline's own draws and training. `replicate`: of the agents' draws, in which repetitions differ.
-Rollouts are in the questions' order; for baselines of single agents, agent by agent.
+`make_baseline(name)`, then `fit` on training questions, then `run`. `seed`: of the baseline's own draws and training;
+`replicate`: of the agents' draws, in which repetitions differ.
 """
 
 from __future__ import annotations
@@ -17,9 +13,8 @@ from typing import Any, NamedTuple
 from suite.baselines.committee import Majority, MixtureOfAgents
 from suite.baselines.llm_coordinator import LLMCoordinator
 from suite.baselines.masrouter import MasRouter
-from suite.baselines.oracle import BestFixed, PerQuestionBest
 from suite.baselines.routerdc import RouterDC
-from suite.baselines.single import RandomAgent, RandomAgentRole, SelfReflection, Single, SingleLarger
+from suite.baselines.single import BestFixed, PerQuestionBest, RandomAgent, SelfReflection, Single, SingleLarger
 from suite.baselines.smoothie import Smoothie
 from trinity_core.encoder import Encoder
 
@@ -37,7 +32,7 @@ BASELINES = {
     "single-5x": Factory(SingleLarger, "each agent alone with five times the output cap"),
     "self-reflection": Factory(SelfReflection, "each agent alone: answer, reflection, answer, ... (5 turns)"),
     "random-agent": Factory(RandomAgent, "an agent at random each turn, always Worker (5 turns)"),
-    "random-agent-role": Factory(RandomAgentRole, "agent and role at random each turn (at most 5)"),
+    "random-agent-role": Factory(partial(RandomAgent, role=None), "agent and role at random each turn (at most 5)"),
     "majority": Factory(Majority, "each agent alone: the majority of 5 answers"),
     "moa": Factory(MixtureOfAgents, "every agent proposes, one at random aggregates (8 calls with 7 agents)"),
     "routerdc": Factory(RouterDC, "routes a question by its embedding, dual contrastive training", True),

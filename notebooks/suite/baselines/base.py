@@ -1,11 +1,11 @@
 """What the baselines of A.7.1 share: their interface, fixed schedules, and how single calls become a `Rollout`.
 
 Every call of a baseline stands in the rollout's turns, with its tokens and dollars: also one whose text is dropped. A
-failed call is never a wrong answer: where the method needed its reply, the rollout's reward is None.
+failed call is never a wrong answer: where the method needed its reply, the rollout's reward is None. The first Worker
+call of replicate r is the same call in every baseline: methods are compared on the same answers, each paid once.
 
-A fixed way to use the pool is played by the role loop itself (`play`): logits that do not look at the question stand in
-for the coordinator, so turns, verdicts, stops and costs follow one set of rules for all methods. The first Worker call
-of replicate r is the same call in every baseline: methods are compared on the same answers, and each is paid once.
+A fixed way to use the pool is played by the role loop itself (`play`), with logits that do not look at the question in
+the coordinator's place: turns, verdicts, stops and costs follow one set of rules for all methods.
 """
 
 from __future__ import annotations
@@ -48,19 +48,6 @@ class Untrained:
     def remark(self, pool: Pool, rollouts: Sequence[Rollout]) -> str:
         """What a reader of the result must know besides the numbers; empty: nothing."""
         return ""
-
-
-class OfAgents(Untrained):
-    """Single agents, each for itself; `agent` (name or number) for that one only."""
-
-    per_agent = True
-
-    def __init__(self, agent: str | int | None = None) -> None:
-        self.agent = agent
-
-    def pairs(self, pool: Pool, questions: Sequence[Question]) -> list[tuple[int, Question]]:
-        """Agent by agent, in each question by question."""
-        return [(agent, question) for agent in agent_numbers(pool, self.agent) for question in questions]
 
 
 def agent_numbers(pool: Pool, agent: str | int | None) -> list[int]:

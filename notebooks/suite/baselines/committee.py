@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suite.baselines.base import OfAgents, Untrained, ask_all_agents, ask_once, failed, merged
+from suite.baselines.base import Untrained, ask_all_agents, ask_once, failed, merged
+from suite.baselines.single import Single
 from suite.checkers import check as checkers
 from suite.checkers import check_answer, choice_answers, is_right, math_reading, text_answers
 from suite.checkers.marks import shown
@@ -29,7 +30,7 @@ from trinity_core.world import WORKER
 SAMPLES = 5
 
 
-class Majority(OfAgents):
+class Majority(Single):
     """Each agent's majority of `SAMPLES` answers."""
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
@@ -87,10 +88,11 @@ class MixtureOfAgents(Untrained):
 
     def run(self, pool: Pool, questions: Sequence[Question], *, seed: int, replicate: int = 0) -> list[Rollout]:
         """One rollout of L + 1 calls a question; of L where a proposer's call failed, which fails the rollout."""
-        layers = [
-            [column[agent] for agent in _order(column[0].question, len(column), seed, replicate)]
-            for column in ask_all_agents(pool, questions, seed=seed, replicate=replicate)
-        ]
+        layers = []
+        for column in ask_all_agents(pool, questions, seed=seed, replicate=replicate):
+            name = column[0].question.id
+            keys = [uniforms(1, "moa order", seed, name, replicate, agent)[0] for agent in range(len(column))]
+            layers.append([column[agent] for agent in np.argsort(keys, kind="stable")])  # as the aggregator reads them
         whole = [layer for layer in layers if not failed(layer)]
         live = begin([Job(layer[0].question, 0, replicate) for layer in whole], is_right)
         for state, layer in zip(live, whole, strict=True):
@@ -103,9 +105,3 @@ class MixtureOfAgents(Untrained):
         last = iter(finish(live, is_right))
         parts = [layer if failed(layer) else [*layer, next(last)] for layer in layers]
         return [merged(part, failed(part) or part[-1], replicate=replicate) for part in parts]
-
-
-def _order(question: Question, n_agents: int, seed: int, replicate: int) -> list[int]:
-    """The agents in the order in which the aggregator reads them."""
-    keys = [uniforms(1, "moa order", seed, question.id, replicate, agent)[0] for agent in range(n_agents)]
-    return sorted(range(n_agents), key=keys.__getitem__)

@@ -1,11 +1,11 @@
 """A language model that is prompted to be the coordinator (A.7.3, Table 8): each turn it names agent and role.
 
-The rest is the role loop as it is. The model sees agents, question and notes, after three examples, and must reply with
-`AGENT n ROLE` and nothing else; any other or cut reply names nobody: the rollout ends there, and the latest answer
-counts. Its calls stand among the turns as a Thinker's who names the next role; `callers(pool)` names the model.
+The model sees agents, question and notes, after three examples, and must reply with `AGENT n ROLE` alone. Any other or
+cut reply names nobody: the rollout ends there, and the latest answer counts. Its calls stand among the turns as a
+Thinker's who names the next role; `callers(pool)` names the model.
 
-Who coordinates: one of the pool's own agents. Simulated agents answer role prompts alone, so over a simulated pool the
-packaged small model coordinates; it mostly fails to reply in that form, which says nothing of the paper's.
+One of the pool's own agents coordinates. Simulated agents answer role prompts alone, so over a simulated pool the
+packaged small model does; it mostly fails to reply in that form, which says nothing of the paper's.
 """
 
 from __future__ import annotations

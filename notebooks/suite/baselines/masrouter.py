@@ -42,6 +42,8 @@ TEAMS: tuple[tuple[str, tuple[Role, ...]], ...] = (  # a mode, and the role of e
     ("vote", ("worker", "worker", "worker")),
 )
 SLOTS = 3
+# A team's slots, turn by turn. A chain with a Verifier ends in a second try, unless it accepts before.
+TURNS_OF = ((0,), (0, 1), (0, 1, 0), (0, 1, 2, 1), (0, 1, 2))
 MODE_OF = np.array([MODES.index(mode) for mode, _ in TEAMS])
 ROLE_OF = np.array([[*map(ROLES.index, roles), *[-1] * (SLOTS - len(roles))] for _, roles in TEAMS])  # (teams, slots)
 # play(questions (m,) int, teams (m,) int, agents (m, SLOTS) int, round) -> rewards (m,), costs (m,); NaN: left out
@@ -172,30 +174,24 @@ def _pick(chances: np.ndarray, draws: np.ndarray | None) -> np.ndarray:
 # --- over a pool ---
 
 
-def script(team: int) -> tuple[tuple[int, Role], ...]:
-    """The team's turns as (slot, role). A chain with a Verifier ends in a second try, unless it accepts before."""
-    turns = tuple(enumerate(TEAMS[team][1]))
-    return (*turns, turns[-2]) if turns[-1][1] == "verifier" else turns
-
-
 def play_teams(
     pool: Pool, questions: Sequence[Question], teams: np.ndarray, agents: np.ndarray, replicate: int
 ) -> list[Rollout]:
     """One rollout a question, by its team (n,) of agents (n, SLOTS), all in lockstep by turn. The role that a Thinker
     names changes nothing."""
-    scripts, voting = [script(team) for team in teams], [TEAMS[team][0] == "vote" for team in teams]
+    slots_of, voting = [TURNS_OF[team] for team in teams], [TEAMS[team][0] == "vote" for team in teams]
     live = begin([Job(question, 0, replicate) for question in questions], is_right)
     votes: list[list[str]] = [[] for _ in live]
-    for turn in range(1, max(map(len, scripts)) + 1):
-        rows = [n for n, state in enumerate(live) if state.stop == GOES_ON and turn <= len(scripts[n])]
+    for turn in range(1, max(map(len, slots_of)) + 1):
+        rows = [n for n, state in enumerate(live) if state.stop == GOES_ON and turn <= len(slots_of[n])]
         for n in rows:
             live[n].named = NOBODY
             if voting[n]:  # nobody sees what the others said
                 live[n].transcript, live[n].answer = Transcript(live[n].job.question.text), None
         if not rows:
             break
-        slots, roles = zip(*(scripts[n][turn - 1] for n in rows), strict=True)
-        take_turn([live[n] for n in rows], turn, agents[rows, slots], np.array([ROLES.index(r) for r in roles]), pool)
+        slots = [slots_of[n][turn - 1] for n in rows]
+        take_turn([live[n] for n in rows], turn, agents[rows, slots], ROLE_OF[teams[rows], slots], pool)
         for n in rows:
             if voting[n] and live[n].answer is not None:
                 votes[n].append(live[n].answer)

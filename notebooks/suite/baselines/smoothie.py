@@ -56,19 +56,12 @@ class Smoothie(Untrained):
         if len(pool.agents) < 3:
             raise ValueError(f"Smoothie got a pool of {len(pool.agents)} agents; its triplets need at least 3")
         columns = ask_all_agents(pool, questions, seed=seed, replicate=replicate)
+        texts = [f"{r.question.text}\n{r.turns[0].message.text}".strip() for column in columns for r in column]
+        flat = np.asarray(self.encoder.encode(texts), dtype=np.float64)
+        outputs = (flat / standardiser(flat)[1]).reshape(len(columns), len(pool.agents), -1)
         rollouts = []
-        for column, chosen in zip(columns, self._choose(questions, columns), strict=True):
+        for column, chosen in zip(columns, choose(outputs, self.kind).tolist(), strict=True):
             last = column[chosen]
             parts = [*(rollout for rollout in column if rollout is not last), last]
             rollouts.append(merged(parts, failed(column) or last, replicate=replicate))
         return rollouts
-
-    def _choose(self, questions: Sequence[Question], columns: list[list[Rollout]]) -> list[int]:
-        texts = [
-            f"{question.text}\n{rollout.turns[0].message.text}".strip()
-            for question, column in zip(questions, columns, strict=True)
-            for rollout in column
-        ]
-        flat = np.asarray(self.encoder.encode(texts), dtype=np.float64)
-        outputs = (flat / standardiser(flat)[1]).reshape(len(questions), len(columns[0]), -1)
-        return choose(outputs, self.kind).tolist()

@@ -16,10 +16,8 @@ NEVER = -1e9  # a forbidden logit: finite, since logits must be; e^(NEVER - any 
 
 @dataclass(frozen=True)
 class MaskedHead(Head):
-    """`head` that never chooses the logits `forbidden` (indices), which `label` names: an ablation of Table 2.
-
-    theta keeps its length, so it is trained by the same optimiser with the same population and draws. See `without`.
-    """
+    """`head` that never chooses the logits `forbidden` (indices), which `label` names: an ablation of Table 2. theta
+    keeps its length, so it is trained by the same optimiser with the same population and draws."""
 
     head: Head
     forbidden: tuple[int, ...]
@@ -42,8 +40,8 @@ class MaskedHead(Head):
 def without(head: Head, names: Sequence[str], agents: Sequence[str]) -> MaskedHead:
     """`head` that never chooses the roles and agents called `names`; `agents`: the pool's names in its order.
 
-    ValueError for a name that is neither, for a set that leaves no agent or no role, and for a role that a Thinker
-    could still name: its word goes before the head's.
+    ValueError for an unknown name, for a set that leaves no agent or no role, and for a role that a Thinker could still
+    name: its word goes before the head's.
     """
     options = [*agents, *ROLES]
     if unknown := [name for name in names if name not in options]:

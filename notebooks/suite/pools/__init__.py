@@ -10,12 +10,15 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from suite.pools import llm, recorded, simulated, slm
+from suite.pools import recorded
 from suite.pools.config import read_config
+from suite.pools.llm import LiteLLMPool
+from suite.pools.simulated import SimulatedPool
+from suite.pools.slm import SlmPool
 from trinity_core.pool import Pool, PoolError
 
 # Each takes the file's mapping, `kind` taken out, and settings by keyword; it returns the pool.
-KINDS = {"simulated": simulated.SimulatedPool, "slm": slm.build, "litellm": llm.build, "recorded": recorded.build}
+KINDS = {"simulated": SimulatedPool, "slm": SlmPool, "litellm": LiteLLMPool, "recorded": recorded.build}
 
 
 def load_pool(name_or_path: str | Path, **settings: Any) -> Pool:

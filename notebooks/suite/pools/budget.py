@@ -25,13 +25,12 @@ class Charge:
 class Budget:
     """`max_calls` requests (a retry is one more) and `max_dollars`; None: no limit. One object may serve many pools.
 
-    `calls` and `dollars` are what was spent; `unpriced` counts requests whose cost is unknown (possible only without
-    `max_dollars`: with it, every agent needs a price and `max_tokens`).
+    `calls` and `dollars` are what was spent; with `max_dollars`, every agent needs a price and `max_tokens`.
     """
 
     def __init__(self, max_calls: int | None = None, max_dollars: float | None = None) -> None:
         self.max_calls, self.max_dollars = max_calls, max_dollars
-        self.calls, self.dollars, self.unpriced = 0, 0.0, 0
+        self.calls, self.dollars = 0, 0.0
         self._set_aside, self._in_work = 0.0, 0
         self._back = asyncio.Event()
 
@@ -65,5 +64,4 @@ class Budget:
             self._in_work -= 1
             self._set_aside -= most or 0.0
             self.dollars += charge.dollars or 0.0
-            self.unpriced += charge.dollars is None
             self._back.set()

@@ -1,9 +1,8 @@
 """Answers on disk: nothing is asked, or paid for, twice; also not after a crash, nor by two processes at once.
 
-One store holds the successful answers, each on the disk as it arrives. Its key is a hash of what decides a reply
-(model, messages, parameters, replicate), so neither prompts nor addresses are stored, and a provider's key cannot be.
-A call in work holds a lock on one byte of a lock file: another process that wants the same answer waits for it, and the
-lock of a killed process is gone with it. Two agents with the same model and parameters share their answers.
+One store holds the successful answers, each on the disk as it arrives, by a hash of what decides a reply (model,
+messages, parameters, replicate): neither prompts nor keys are stored. A call in work holds a lock on one byte of a lock
+file: another process that wants the same answer waits for it, and the lock of a killed process is gone with it.
 """
 
 from __future__ import annotations
@@ -71,8 +70,6 @@ class AnswerCache:
 
     def put(self, key: str, message: Message, *, model: str, served: str | None) -> None:
         """Stores a successful answer, on disk when this returns. `served` is the version that the provider names."""
-        if message.finish == "error":
-            raise ValueError("a failed call is no answer and is never stored")
         asked = datetime.now(UTC).isoformat(timespec="seconds")
         entry = {"asked": asked, "model": model, "served": served, "message": asdict(message)}
         with _named():
@@ -87,10 +84,8 @@ class AnswerCache:
         return [(*names, len(some), min(some), max(some)) for names, some in sorted(days.items(), key=str)]
 
     async def fetch(self, key: str, produce: Callable[[], Awaitable[Message]]) -> Message:
-        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop.
-
-        Whoever asks the same while a call is in work, here or in another process, waits for its answer.
-        """
+        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop. Whoever asks the same while a
+        call is in work, here or in another process, waits for its answer."""
         if stored := self.get(key):
             return stored
         async with _in_work.setdefault((os.getpid(), key), asyncio.Lock()), self._claim(key):

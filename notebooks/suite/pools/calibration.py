@@ -3,8 +3,7 @@
     P(agent a alone is right on question q) = sigmoid(theta(a, f, s) - difficulty(q) + private(a, q))
 
 with f, s the question's family and split, difficulty ~ N(0, s_d^2), private ~ N(0, s_p^2), both keyed by what they
-belong to. theta is the root of: mean over the questions of (f, s) = the agent's published score on f. So the mean is
-exact on each split, whatever its draws, and only the noise of single answers remains.
+belong to. theta is the root of: mean over the questions of (f, s) = the agent's published score on f.
 
 Scores are read from `data/paper`. Where a family's table has no row of an agent, its score is assumed (`assumed: true`)
 by the rule of `assumed_score`, from a related task on which all agents have one.
@@ -38,10 +37,8 @@ Share = Annotated[float, Stated, Field(ge=0, le=1)]
 
 
 class Assumptions(Strict):
-    """What nobody has published, in one place; in a file each is {value, reason}. `sd` and `gain` are in logits.
-
-    `weak` and `strong`: a Verifier who never, or always, solves the question itself; in between linear in its chance.
-    """
+    """What nobody has published; in a file each is {value, reason}. `sd` and `gain` are in logits. `weak` and `strong`: a
+    Verifier who never, or always, solves the question itself; in between linear in its chance."""
 
     difficulty_sd: Logits
     private_sd: Logits
@@ -183,9 +180,7 @@ def draw_terms(agents: Sequence[Agent], questions: Sequence[Question], seed: int
 
 def solve_abilities(targets: np.ndarray, difficulty: np.ndarray, private: np.ndarray) -> np.ndarray:
     """theta (L,) with mean over n of sigmoid(theta - difficulty + private) = targets (L,); by bisection, to 1e-12.
-
-    `difficulty` (n,) and `private` (L, n) in logits. The mean rises strictly with theta, so the root is the only one.
-    """
+    `difficulty` (n,) and `private` (L, n) in logits."""
     offset = private - difficulty
     start = np.array([logit(p) for p in targets])
     low, high = start - offset.max(axis=1) - 1.0, start - offset.min(axis=1) + 1.0

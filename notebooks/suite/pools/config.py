@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -34,8 +34,7 @@ class Strict(BaseModel):
     @classmethod
     def _knows_its_keys(cls, value: Any) -> Any:
         """pydantic names an unknown key; this names the known ones too."""
-        unknown = [key for key in value if key not in cls.model_fields] if isinstance(value, Mapping) else []
-        if unknown:
+        if isinstance(value, Mapping) and (unknown := [key for key in value if key not in cls.model_fields]):
             raise ValueError(f"unknown key {unknown[0]!r}; known: {', '.join(cls.model_fields)}")
         return value
 
@@ -45,18 +44,11 @@ def refuse_secrets(value: Any) -> Any:
     for key, inner in value.items() if isinstance(value, Mapping) else ():
         if SECRET_NAME.search(str(key)):
             raise ValueError(
-                f"{key!r} would put a secret into a file; take it out and set the provider's environment variable "
-                "(OPENAI_API_KEY, ANTHROPIC_API_KEY, ...) instead"
+                f"{key!r} would put a secret into a file; set the provider's environment variable (OPENAI_API_KEY, "
+                "ANTHROPIC_API_KEY, ...) instead"
             )
         refuse_secrets(inner)
     return value
-
-
-class Price(Strict):
-    """Dollars a million tokens."""
-
-    input: Amount
-    output: Amount
 
 
 class AgentEntry(Strict):
@@ -66,12 +58,12 @@ class AgentEntry(Strict):
     model: Text
     parameters: Annotated[dict[str, Any], AfterValidator(refuse_secrets)] = {}
     description: str = ""
-    price_per_million: Price | None = None
+    price_per_million: Annotated[dict[Literal["input", "output"], Amount], Field(min_length=2)] | None = None  # dollars
 
     def agent(self) -> Agent:
         """The agent as the pool holds it."""
         listed = self.price_per_million
-        price = None if listed is None else (listed.input / 1e6, listed.output / 1e6)
+        price = None if listed is None else (listed["input"] / 1e6, listed["output"] / 1e6)
         return Agent(self.name, self.model, self.parameters, self.description, price)
 
 
@@ -111,12 +103,10 @@ class StrictLoader(yaml.SafeLoader):
     """YAML keeps the last of two equal keys without a word; here that is an error."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            name = str(key.value)
-            if name in seen and name != "<<":
-                raise yaml.constructor.ConstructorError(None, None, f"key {name!r} is given twice", key.start_mark)
-            seen.add(name)
+        keys = [key for key, _ in node.value]
+        for place, key in enumerate(keys):
+            if key.value in [earlier.value for earlier in keys[:place]]:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is given twice", key.start_mark)
         return super().construct_mapping(node, deep=deep)
 
 

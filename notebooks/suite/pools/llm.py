@@ -5,20 +5,20 @@ litellm translates between providers. Around it stand here: one timeout a call, 
 disk (`cache`), the budget (`budget`), and a reading of the reply that never turns what is missing into a value:
 - content null is an empty text, never "None"; a reply cut or withheld has `finish="length"`;
 - no choices is a failed call, tried again like a server's error;
-- a reply without usage has tokens None (litellm fills in 0), and its cost is unknown;
-- a model without a price has cost None (litellm's functions raise, or call it free), unless the file gives one.
-A failed call is a `Message` with `finish="error"`. Keys come from the environment, by each provider's own name for it,
-and are taken out of every error text. Models `simulated/NAME` and `slm/NAME` answer on this machine, as their pools do.
+- without usage, tokens and cost are unknown (litellm fills in 0); so is the cost of a model without a price.
+Keys come from the environment, by each provider's own name for it, and are taken out of every error text. Models
+`simulated/NAME` and `slm/NAME` answer on this machine, as their own pools do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import tenacity
 from pydantic import Field
 
@@ -56,53 +56,40 @@ class LiteLLMFile(AgentsFile):
     simulated: str | None = None
 
 
-def build(
-    config: dict[str, Any],
-    *,
-    questions: Sequence[Question] | None = None,
-    budget: Budget | None = None,
-    cache: str | Path | None = None,
-) -> LiteLLMPool:
-    """The pool of a file's mapping; its simulated agents are asked `questions`."""
-    file = checked(LiteLLMFile, config, "the file")
-    agents, simulated, names = tuple(entry.agent() for entry in file.agents), None, []
-    if file.simulated is not None:
-        own = {key: value for key, value in read_config(file.simulated).items() if key != "kind"}
-        simulated = SimulatedPool(own, questions)
-        names = [f"simulated/{agent.name}" for agent in simulated.agents]
-    for agent in agents:
-        if provider_of(agent) == "simulated" and agent.model not in names:
-            choices = f"one of {', '.join(names)}" if names else "a pool of such agents by the key `simulated`"
-            raise PoolError(f"agent {agent.name}: no {agent.model!r}; choose {choices}")
-    return LiteLLMPool(agents, budget=budget, cache=cache, simulated=simulated, **file.settings.model_dump())
-
-
 def provider_of(agent: Agent) -> str:
     """The first part of `provider/model`; a bare model name is OpenAI's, as in litellm."""
     return agent.model.split("/")[0] if "/" in agent.model else "openai"
 
 
 class LiteLLMPool:
-    """Agents behind litellm; see the module. `cache`: the folder of the answers; `settings`: of `CallSettings`."""
+    """The agents of a file's mapping, see the module. `questions`: what its simulated agents will be asked; `cache`:
+    another folder for the answers."""
 
     def __init__(
         self,
-        agents: tuple[Agent, ...],
+        config: Mapping[str, Any],
         *,
+        questions: Sequence[Question] | None = None,
         budget: Budget | None = None,
         cache: str | Path | None = None,
-        simulated: Pool | None = None,
-        **settings: Any,
     ) -> None:
-        self.agents, self.settings = agents, checked(CallSettings, settings, "settings")
+        file = checked(LiteLLMFile, config, "the file")
+        self.agents, self.settings = tuple(entry.agent() for entry in file.agents), file.settings
         self.budget, self.cache = budget or Budget(), AnswerCache(cache)
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        self._simulated = simulated
-        limits, providers_asked = self.settings.concurrency, {provider_of(agent) for agent in agents}
-        self._slots = {name: asyncio.Semaphore(limits.get(name, limits.get("default", 8))) for name in providers_asked}
-        for agent in agents:
+        self.simulated: Pool | None = None
+        if file.simulated is not None:
+            own = {key: value for key, value in read_config(file.simulated).items() if key != "kind"}
+            self.simulated = SimulatedPool(own, questions)
+        limits, asked = self.settings.concurrency, {provider_of(agent) for agent in self.agents}
+        self._slots = {name: asyncio.Semaphore(limits.get(name, limits.get("default", 8))) for name in asked}
+        names = [f"simulated/{agent.name}" for agent in self.simulated.agents] if self.simulated else []
+        for agent in self.agents:
             if ours := sorted(OURS & agent.parameters.keys()):
                 raise PoolError(f"agent {agent.name}: parameter {ours[0]!r} is the pool's own; see `settings`")
+            if provider_of(agent) == "simulated" and agent.model not in names:
+                choices = f"one of {', '.join(names)}" if names else "a pool of such agents by the key `simulated`"
+                raise PoolError(f"agent {agent.name}: no {agent.model!r}; choose {choices}")
             self.most_dollars(agent, [])
 
     async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:
@@ -114,8 +101,8 @@ class LiteLLMPool:
         if provider == "slm":
             return await slm.answer(model, messages, agent.parameters, replicate, self.cache)
         if provider == "simulated":
-            number = [one.name for one in self._simulated.agents].index(model)
-            return await self._simulated.ask(number, messages, replicate)
+            number = [one.name for one in self.simulated.agents].index(model)
+            return await self.simulated.ask(number, messages, replicate)
         key = answer_key(agent.model, messages, agent.parameters, replicate)
         return await self.cache.fetch(key, lambda: self._call(agent, messages, key))
 
@@ -175,11 +162,8 @@ class LiteLLMPool:
             )
 
     def price(self, agent: Agent) -> tuple[float, float] | None:
-        """Dollars a token (input, output): the file's, else the price list's; None where neither knows.
-
-        litellm's own functions call models free that the list lacks, so its rows are read here. A row of zeros counts
-        as unknown; a free model gets `price_per_million: {input: 0, output: 0}` in the file.
-        """
+        """Dollars a token (input, output): the file's, else the price list's; None where neither knows. A listed price of
+        0 counts as unknown: litellm calls models free that its list lacks."""
         if agent.price is not None:
             return agent.price
         row = self._row(agent)
@@ -217,6 +201,5 @@ class LiteLLMPool:
         what = f"{calls} calls of {tokens_in} tokens in and {tokens_out} out"
         if unknown := [name for name, price in prices.items() if price is None]:
             return f"{what}: cost unknown, no price for {', '.join(unknown)}"
-        costs = [calls * (price[0] * tokens_in + price[1] * tokens_out) for price in prices.values()]
-        mean = sum(costs) / len(costs)
-        return f"{what}: about ${mean:.2f} spread evenly (${min(costs):.2f} to ${max(costs):.2f} by agent)"
+        costs = np.array(list(prices.values())) @ [tokens_in, tokens_out] * calls
+        return f"{what}: about ${costs.mean():.2f} spread evenly (${costs.min():.2f} to ${costs.max():.2f} by agent)"

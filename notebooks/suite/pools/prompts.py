@@ -1,7 +1,7 @@
 """What an agent can read in a role's prompt, and what pools share that answer prompts without a model.
 
 `read_case` is the inverse of `roles.build_prompt`, down to single notes. A `ScriptedPool` (the simulated and the
-recorded one) knows a fixed set of questions, finds the one that it is asked by its text, and answers at once.
+recorded one) knows a fixed set of questions and finds the one that it is asked by its text.
 """
 
 from __future__ import annotations
@@ -22,11 +22,8 @@ NOTE = re.compile(r"^\[(worker|thinker|verifier|\d+)\] ", re.M)
 
 @dataclass(frozen=True)
 class Case:
-    """One call as the agent sees it.
-
-    `answer`: the latest Worker's text; `plan`: the last plan (None: none was said); `verdict`: the last Verifier's
-    line on `answer`, None where nobody has judged it; `rejected`: whether that is a REVISE.
-    """
+    """One call as the agent sees it. `answer`: the latest Worker's text; `plan`: the last one; `verdict`: the last
+    Verifier's line on `answer`; `rejected`: whether that is a REVISE. None: nobody has said one."""
 
     role: Role
     question: str
@@ -106,10 +103,8 @@ class ScriptedPool:
             return failed(f"NotAPrompt: {error}; this pool answers prompts of roles.build_prompt only")
         known = self._by_text.get(case.question)
         if known is None:
-            return failed(
-                f"UnknownQuestion: no question of this text ({case.question[:60]!r}) among the {len(self.questions)} "
-                f"that the pool knows; {self.remedy}"
-            )
+            text = f"no question of this text ({case.question[:60]!r}) among the pool's {len(self.questions)}"
+            return failed(f"UnknownQuestion: {text}; {self.remedy}")
         return self._answer(agent, known, case, messages, replicate)
 
     async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:

@@ -35,8 +35,6 @@ from trinity_core.pool import Agent, PoolError
 from trinity_core.types import Message, Question
 
 Says = Literal["text", "answer"]
-NO_ANSWER = "I find no answer that I can read."
-NO_OPINION = "I have no answer of my own to compare."
 AGREEMENT = 0.5  # of two answers counted right, at least so many must be read as the same letter or number
 
 
@@ -50,12 +48,9 @@ class RecordedFile(Strict):
 
 @dataclass(frozen=True)
 class RecordedQuestion:
-    """What the pool knows of a question.
-
-    `texts` are the distinct Worker's texts as a transcript keeps them, `reads` what each states (None: not readable);
-    for each agent (L,) `messages` is what it says as a Worker, `said` the place in `texts`, -1 for nothing, and `own`
-    what its recorded answer states.
-    """
+    """`texts`: the distinct Worker's texts as a transcript keeps them, `reads` what each states (None: not readable).
+    Of each agent (L,): `messages`, what it says as a Worker; `said`, the place in `texts`, -1 for nothing; `own`, what
+    its recorded answer states."""
 
     place: int
     question: Question
@@ -68,9 +63,7 @@ class RecordedQuestion:
 
 class RecordedPool(ScriptedPool):
     """L agents over the questions of some files, `questions` (n,); `right` (n, L) is P(right), `costs` (n, L) dollars,
-    NaN where unknown. `verifies`: whether answers are recorded. PoolError names a file or setting that does not fit,
-    and where a Verifier is asked for and only scores are recorded.
-    """
+    NaN where unknown. `verifies`: whether answers are recorded; else PoolError where a Verifier is asked for."""
 
     remedy = "ask those of the pool's `questions`"
 
@@ -168,8 +161,10 @@ class RecordedPool(ScriptedPool):
 
 def judgement(own: str | None, latest: str | None) -> str:
     """What a Verifier says whose own recorded answer states `own`, of an answer that states `latest`."""
-    if latest is None or own is None:
-        return f"{NO_ANSWER if latest is None else NO_OPINION}\nVERDICT: REVISE"
+    if latest is None:
+        return "I find no answer that I can read.\nVERDICT: REVISE"
+    if own is None:
+        return "I have no answer of my own to compare.\nVERDICT: REVISE"
     return f"I get {own}, too.\nVERDICT: ACCEPT" if own == latest else f"I get {own}, not {latest}.\nVERDICT: REVISE"
 
 

@@ -58,8 +58,7 @@ class SimulatedPool(ScriptedPool):
 
     `config` is the mapping of a pool file (see data/pools/paper7.yaml), `questions` those that it will be asked (None:
     those of the four in-distribution families). `chances` is p (L, n) in the order of `questions`, `logits` their
-    logits, `terms` the normals behind them, `targets` the scores that were met. PoolError names a bad key, value or
-    question.
+    logits, `terms` the normals behind them, `targets` the scores that were met.
     """
 
     remedy = "give it in load_pool(..., questions=...)"

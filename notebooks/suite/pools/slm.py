@@ -1,10 +1,9 @@
 """A real local language model that answers: the packaged SmolLM2, or any model that `trinity_core.slm` finds.
 
-Needs no key and no network. Text is greedy (temperature 0, the default) or sampled with the draw keyed by everything
-that names the call, by the Gumbel-max rule: argmax of logits/T + g, g ~ Gumbel(0, 1), is a draw from softmax(logits/T).
-So a reply is a function of (weights, messages, parameters, replicate) alone, whatever was asked before or beside it.
-Calls are made one after another in a thread of their own; answers are kept on disk like any other pool's. torch and
-transformers, which take seconds to import, are loaded with the model.
+Text is greedy (temperature 0, the default) or sampled by the Gumbel-max rule: argmax of logits/T + g, g ~ Gumbel(0, 1),
+is a draw from softmax(logits/T). The draws are keyed by all that names the call, so a reply is a function of (weights,
+messages, parameters, replicate) alone. Calls are made one after another in a thread of their own; answers are kept on
+disk. torch and transformers, which take seconds to import, are loaded with the model.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from pydantic import Field
 
 from suite.pools.cache import AnswerCache, answer_key, to_its_end
 from suite.pools.config import AgentsFile, Amount, Messages, Strict, checked
-from trinity_core.pool import Agent, PoolError, check_agent, on_pool_loop
+from trinity_core.pool import check_agent, on_pool_loop
 from trinity_core.slm import find_model, load_tokenizer, quiet_transformers
 from trinity_core.types import Message
 
@@ -36,18 +36,13 @@ class Decoding(Strict):
     max_tokens: Annotated[int, Field(ge=1)] = 96
 
 
-def build(config: dict[str, Any], *, cache: str | Path | None = None) -> SlmPool:
-    """The pool of a file's mapping. `cache`: another folder for the answers."""
-    file = checked(AgentsFile, config, "the file")
-    return SlmPool(tuple(entry.agent() for entry in file.agents), cache)
-
-
 class SlmPool:
-    """Agents that are local models; two agents may be one model with other parameters."""
+    """The agents of a file's mapping, all local models. `cache`: another folder for the answers."""
 
-    def __init__(self, agents: tuple[Agent, ...], cache: str | Path | None = None) -> None:
-        self.agents, self.cache = agents, AnswerCache(cache)
-        for agent in agents:
+    def __init__(self, config: Mapping[str, Any], *, cache: str | Path | None = None) -> None:
+        self.agents = tuple(entry.agent() for entry in checked(AgentsFile, config, "the file").agents)
+        self.cache = AnswerCache(cache)
+        for agent in self.agents:
             checked(Decoding, agent.parameters, f"agent {agent.name}")
 
     async def ask(self, agent: int, messages: Messages, replicate: int) -> Message:
@@ -76,11 +71,8 @@ async def answer(
 
 @functools.cache
 def source_hash(name: str) -> str:
-    """The hash of a model's weights; PoolError where there is no such model."""
-    try:
-        return find_model(name).content_hash
-    except (ValueError, FileNotFoundError) as error:
-        raise PoolError(str(error)) from None
+    """The hash of a model's weights."""
+    return find_model(name).content_hash
 
 
 @functools.lru_cache(maxsize=1)  # one model in memory at a time
@@ -98,33 +90,28 @@ def load(name: str) -> tuple[Any, Any]:
 def generate(name: str, messages: Messages, parameters: dict[str, Any], key: str) -> Message:
     """One reply of the model, sampled (temperature > 0) with a generator seeded by `key`."""
     import torch
-    from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, TopPLogitsWarper
+    from transformers import GenerationConfig, LogitsProcessorList, TopPLogitsWarper
 
     tokenizer, model = load(name)
     prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    length = int(prompt["input_ids"].shape[1])
-    limit = model.config.max_position_embeddings
-    if length + parameters["max_tokens"] > limit:
-        wanted = parameters["max_tokens"]
+    length, limit = int(prompt["input_ids"].shape[1]), model.config.max_position_embeddings
+    wanted, temperature = parameters["max_tokens"], parameters["temperature"]
+    if length + wanted > limit:
         error = f"PromptTooLong: {length} prompt tokens and {wanted} for the reply; {name} has {limit}"
         return Message("", length, 0, 0.0, "error", error=error)
-    temperature = parameters["temperature"]
     draws = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:16], "little"))
 
-    class Gumbel(LogitsProcessor):
+    def gumbel(input_ids: Any, scores: Any) -> Any:
         """Turns the greedy choice into a draw."""
-
-        def __call__(self, input_ids: Any, scores: Any) -> Any:
-            scores = scores / temperature
-            if parameters["top_p"] < 1:
-                scores = TopPLogitsWarper(parameters["top_p"])(input_ids, scores)
-            return scores + torch.from_numpy(draws.gumbel(size=tuple(scores.shape))).to(scores.dtype)
+        scores = scores / temperature
+        if parameters["top_p"] < 1:
+            scores = TopPLogitsWarper(parameters["top_p"])(input_ids, scores)
+        return scores + torch.from_numpy(draws.gumbel(size=tuple(scores.shape))).to(scores.dtype)
 
     end = [token for token in {tokenizer.eos_token_id, model.config.eos_token_id} if isinstance(token, int)]
-    settings = GenerationConfig(
-        max_new_tokens=parameters["max_tokens"], do_sample=False, eos_token_id=end, pad_token_id=tokenizer.eos_token_id
-    )
-    processors = LogitsProcessorList([Gumbel()] if temperature > 0 else [])
+    pad = tokenizer.eos_token_id
+    settings = GenerationConfig(max_new_tokens=wanted, do_sample=False, eos_token_id=end, pad_token_id=pad)
+    processors = LogitsProcessorList([gumbel] if temperature > 0 else [])
     threads = torch.get_num_threads()
     # One token at a time is bound by memory: more threads mostly wait for each other (4 times the processor time on a
     # busy machine), and with one the text does not depend on how many there are.
