@@ -77,9 +77,8 @@ def taken_away(full: Sequence[Trained], variants: Mapping[str, Experiment], fami
 
 
 def spending(runs: Runs, families: Sequence[str], agents: Sequence[str]) -> pd.DataFrame:
-    """A row a variant, over seeds and test rollouts: how it spends its turns and what it costs. Columns variant, turns,
-    accepted (percent of rollouts), a share of the turns for each role (percent), output tokens (of a rollout), dollars
-    (of a thousand rollouts), main agent and its share of the turns (percent)."""
+    """A row a variant, over seeds and test rollouts: turns, accepted (percent of rollouts), each role's share of the
+    turns, output tokens of a rollout, dollars of a thousand, main agent and its share of the turns."""
     rows = []
     for variant, trained in runs.items():
         plays = [run.test_plays for run in trained]

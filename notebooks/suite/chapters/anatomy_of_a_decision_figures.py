@@ -178,8 +178,7 @@ def growth_figure(
     columns: float = 46,
     tail: int = 28,
 ) -> Figure:
-    """A transcript that grows, one row a stage: (title, tokens, parts, read, agent probabilities, role probabilities);
-    of the tokens the tail."""
+    """A transcript that grows, one row a stage: (title, tokens, parts, read, agents' probabilities, roles')."""
     fig, axes = plt.subplots(len(stages), 3, figsize=(WIDTH + 2, 2.5 * len(stages)), width_ratios=[2.5, 0.9, 1])
     for (text, role_ax, agent_ax), (title, tokens, parts, read, agent_p, role_p) in zip(axes, stages, strict=True):
         cut = max(0, len(tokens) - tail)

@@ -33,8 +33,7 @@ def draw_frontier(matrix: pd.DataFrame, near: np.ndarray, cells: np.ndarray) -> 
 
 
 def draw_pools(pools: pd.DataFrame, marks: Mapping[str, tuple[int, ...]]) -> Figure:
-    """Every pool (`enumerate_pools`) by Z and RER; `marks`: label -> members. Equal pools lie on one spot, larger the
-    more they are."""
+    """Every pool (`enumerate_pools`) by Z and RER, equal ones as one larger spot; `marks`: label -> members."""
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
     spots = pools.assign(x=(100 * pools["reached"]).round(6), y=(100 * pools["rer"]).round(6))
     spots = spots.groupby(["x", "y"]).size().reset_index(name="pools")

@@ -53,9 +53,8 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
 
 
 def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
-    """Score against each cost, a panel a column of `axes_of` (column -> axis label), the Pareto front as a line.
-    Columns method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool).
-    Names stand beside TRINITY and what is on the front; the bar is TRINITY's interval."""
+    """Score against each cost (column -> axis label), the Pareto front as a line, TRINITY with its interval. Columns
+    method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool)."""
     fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
     for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
         for kind, (colour, marker, text) in KINDS.items():

@@ -120,9 +120,8 @@ def printed() -> pd.DataFrame:
 # --- what they chose ---
 @dataclass(frozen=True)
 class Played:
-    """The results of one row's seeds on the test questions, played in this process: Plays (S, n_q R). `own`: as the
-    head decides by design, `drawn` and `argmax`: in either way, `blind`: `own` with each text replaced by the average
-    one. `bits` (S, 2): the entropy of the agents under `own`, and the part of it that the state decides."""
+    """One row's seeds on the test questions: Plays (S, n_q R) as the head decides by design (`own`), `drawn`, by
+    `argmax`, and `blind`. `bits` (S, 2): the entropy of the agents under `own`, and the part that the state decides."""
 
     own: Plays
     drawn: Plays

@@ -65,9 +65,8 @@ def draw_learning(histories: Mapping[str, Sequence[pd.DataFrame]], best_alone: f
 
 
 def draw_size(scores: pd.DataFrame, sizes: pd.DataFrame, lines: Mapping[str, float]) -> Figure:
-    """Average score over the number of weights, as a multiple of the linear head's; `lines`: name -> score, dotted. The
-    paper's diamonds stand over its own counts at d = 1,024, whose multiples are ours within 0.02. `scores`: of
-    `stats.scores`, one row a head; `sizes`: head, counted, here, to linear, to linear here."""
+    """Average score (of `stats.scores`) over the number of weights, as a multiple of the linear head's (`heads.sizes`);
+    `lines`: name -> score. The paper's diamonds stand over its own counts at d = 1,024."""
     fig, ax = plt.subplots(figsize=(8.4, 4.8))
     for _, row in scores.merge(sizes, left_on="system", right_on="head").iterrows():
         colour, marker = LOOKS[row["head"]]

@@ -47,8 +47,7 @@ class System:
 
 
 def systems(agents: Sequence[str], asked_often: Sequence[str]) -> dict[str, System]:
-    """Every baseline that simulated agents can test, by the name in tables; `agents` answer alone, `asked_often` also
-    by majority and by self-reflection."""
+    """Every baseline that simulated agents can test, by name; `asked_often`: also by majority and self-reflection."""
     rows = {
         "per-question best": System("per-question-best"),
         "best agent per family": System("best-fixed", repeats="trained"),

@@ -30,9 +30,8 @@ def colour_of(system: str) -> str:
 
 
 def draw_systems(rows: pd.DataFrame, cost: pd.DataFrame, groups: Iterable[Sequence[str]]) -> Figure:
-    """A panel a family and the mean; a row a system with its interval, a hollow diamond where the paper prints a score.
-    `rows` as of `score_rows`, `cost` as of `cost_rows`; `groups` of systems stand apart, from top to bottom. The grey
-    band is TRINITY's interval. Output tokens and cents a question stand at the right."""
+    """A panel a family and the mean of `score_rows`, a row a system; `groups` of systems stand apart, from top to
+    bottom. The grey band is TRINITY's interval; amounts of `cost_rows` stand at the right."""
     parts, places = rows["part"].unique(), {}
     for number, group in enumerate(groups):
         places |= {system: len(places) + place + 0.6 * number for place, system in enumerate(group)}

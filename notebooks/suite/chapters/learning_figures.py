@@ -42,8 +42,7 @@ def share_evolution(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def budget_curve(curves: Mapping[str, pd.DataFrame], paper_budget: int, best_single: float) -> Figure:
-    """Test score against the budget on a logarithmic axis, with intervals; the paper's budget and the best agent alone
-    as lines."""
+    """Test score with its interval against the budget; the paper's budget and the best agent alone as lines."""
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
     for place, (method, table) in enumerate(curves.items()):
         dash, colour = "--" if method.endswith("(tuned)") else "-", style.method_colour(method)

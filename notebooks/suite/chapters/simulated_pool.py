@@ -70,8 +70,7 @@ class Outcome(NamedTuple):
 
 
 def world_of(pool: SimulatedPool, split: str = "test", **changed: float) -> World:
-    """The world of a pool's questions of one split; with other assumptions: the same draws, abilities solved again to
-    the same scores."""
+    """The world of a pool's questions of one split; other assumptions: same draws, abilities solved again."""
     assumptions = pool.assumptions.model_copy(update=changed)
     places = [n for n, question in enumerate(pool.questions) if question.split == split]
     questions = [pool.questions[n] for n in places]
@@ -265,8 +264,7 @@ def measured(pool: SimulatedPool, replicates: int, split: str = "test", z: float
 
 
 def model_moments(means: np.ndarray, difficulty_sd: float, private_sd: float) -> tuple[float, float]:
-    """(mean variance of the agents' true chances, mean covariance of two) by the model, for agents of mean scores
-    (L,); Gauss-Hermite quadrature."""
+    """Mean variance and covariance of true chances by the model, for agents of mean scores (L,), by quadrature."""
     total = np.hypot(difficulty_sd, private_sd)
     low, high = np.full(len(means), -60.0), np.full(len(means), 60.0)
     for _ in range(60):

@@ -24,12 +24,12 @@ def calibration(frame: pd.DataFrame) -> Figure:
     def look(row: pd.Series) -> tuple[str, str]:
         return style.AGENT_COLOURS.get(row["system"], style.GREY), "s" if row["assumed"] else "D"
 
-    label, reach = "measured minus score (points)", 1.1 * rows[["low", "high"]].abs().to_numpy().max()
-    fig = style.panels(rows, look, label, width=11.5, hollow=lambda row: row["assumed"], sharex=True)
+    reach = 1.1 * rows[["low", "high"]].abs().to_numpy().max()
+    fig = style.panels(rows, look, "", width=11.5, hollow=lambda row: row["assumed"], sharex=True)
     for ax, (_, part) in zip(fig.axes, rows.groupby("part", sort=False), strict=True):
         for place, text in enumerate(["score (%)", *(f"{target:.1f}" for target in part["target"])], start=-1):
             ax.text(reach * 1.5, place, text, ha="right", va="center", fontsize=8, color="#333333")
-        ax.set(xlim=(-reach, reach * 1.53), ylim=(rows["system"].nunique() - 0.5, -1.4))
+        ax.set(xlim=(-reach, reach * 1.53), xlabel="measured minus score (points)", ylim=(len(part) - 0.5, -1.4))
     handles = [
         plt.Line2D([], [], color=style.GREY, linewidth=3, alpha=0.55, label="99 % interval"),
         plt.Line2D([], [], marker="D", color=style.GREY, linestyle="none", label="published score"),

@@ -1,5 +1,4 @@
-"""The figures of notebook 07: a matrix and its offsets, which blocks act, what offsets move, two arms, drops in
-points."""
+"""The figures of notebook 07: a matrix and its offsets, what they act on and move, two arms, drops in points."""
 
 from __future__ import annotations
 

@@ -30,9 +30,8 @@ def step(
 
 
 def by_turn(turns: pd.DataFrame) -> pd.DataFrame:
-    """One row a turn: percent of rollouts that reach it, its roles' shares, and how many have ended by then, and how.
-    `turns` of `plays_turns`. Columns `reached`; a column a role; `accepted`, `no answer` (a Verifier before any
-    answer): of all rollouts."""
+    """One row a turn (`turns` of `plays_turns`): percent of all rollouts that have `reached` it, each role's share of
+    it, and percent that have ended by then: `accepted`, `no answer` (a Verifier before any answer)."""
     rollouts = (turns["turn"] == 1).sum()
     roles = pd.crosstab(turns["turn"], turns["role"]).reindex(columns=ROLES, fill_value=0)
     ends = {"accepted": "accepted", "verifier before answer": "no answer"}

@@ -94,9 +94,8 @@ class Begun(MaskedHead):
 
 
 def imitate(world: RecordedWorld, rule: Rule, leave_out: Sequence[str] = ("thinker",)) -> Begun:
-    """A head that plays a rule with a Verifier wherever verdicts can be seen (rule `paper`): ridge regression of the
-    choices that the rule makes onto the states of all transcripts of `world`, those after nothing, after an answer and
-    after a verdict weighing alike. ValueError where verdicts leave no trace."""
+    """A head that plays a rule with a Verifier wherever verdicts can be seen (rule `paper`; else ValueError): ridge
+    regression of its choices onto the states of all transcripts, the three stages weighing alike."""
     if world.settings.transcript != "paper" or rule.checks < 0:
         raise ValueError(f"{rule} cannot be told from a transcript without verdicts; take the rule `paper`")
     nodes = world.readable()
@@ -121,8 +120,7 @@ def _head(world: RecordedWorld, leave_out: Sequence[str]) -> MaskedHead:
 
 def at_turns(trained: Trained, budgets: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """(rewards, dollars), both (len(budgets), S, n, R), had the rollouts been stopped after K turns: the latest answer
-    of a rollout that goes on counts, as at a turn limit. Draws are keyed by turn, so these are exactly the rollouts of
-    a world with that limit."""
+    counts. Draws are keyed by turn, so these are exactly the rollouts of a world with that limit."""
     plays, world = trained.plays, trained.world
     bill = spent(plays, world)
     shape = trained.rewards.shape
@@ -171,8 +169,7 @@ def scripted(pool: RecordedPool, question: Question, turns: Sequence[tuple[str, 
 
 
 def habits(trained: Trained) -> pd.DataFrame:
-    """One row a turn: percent of rollouts that reach it, of these the Workers' share, and the LLM and role most often
-    chosen with its share."""
+    """One row a turn: percent of rollouts that reach it, its roles, and the commonest LLM and role with its share."""
     plays, names = trained.plays, [agent.name for agent in trained.world.pool.agents]
     turns = plays_turns([plays], ["" for _ in trained.world.questions])
     rows = []

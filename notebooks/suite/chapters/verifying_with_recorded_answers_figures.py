@@ -26,9 +26,8 @@ LOOKS = {  # what a system is -> colour, marker
 
 
 def verifiers(frames: Mapping[str, pd.DataFrame], assumed: tuple[np.ndarray, np.ndarray]) -> Figure:
-    """A panel a benchmark: each LLM as a Verifier, percent of wrong answers accepted (x) against right ones (y), with
-    intervals; `frames` as of `recorded_rules.acceptance`. `assumed`: the simulated pool's Verifiers, the same two for
-    accuracies from 0 to 100 %."""
+    """A panel a benchmark: percent of wrong answers accepted (x) against right ones (y), of `rules.acceptance`;
+    `assumed`: the same two of the simulated pool's Verifiers, for accuracies from 0 to 100 %."""
     fig, axes = plt.subplots(1, len(frames), figsize=(4.6 * len(frames), 4.6), sharex=True, sharey=True)
     for ax, (title, frame) in zip(axes, frames.items(), strict=True):
         ax.plot([0, 100], [0, 100], color=style.GREY, linewidth=1, linestyle=":", label="accepts blindly")
@@ -82,9 +81,8 @@ def systems(panels: Mapping[str, Sequence[tuple[str, str, Estimate]]]) -> Figure
 
 
 def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper: Mapping[int, float]) -> Figure:
-    """Above: accuracy against the turn budget (`K`, `value`, `low`, `high`, percent) of each benchmark, its best single
-    LLM drawn across; below: dollars a question (`dollars`), where they are recorded. `paper`: K -> points above K = 2,
-    drawn from each curve's own value at K = 2."""
+    """Above: accuracy against the turn budget, the best single LLM drawn across (`lines`); below: dollars a question,
+    where they are recorded. `paper`: K -> points above K = 2, drawn from each curve's own value there."""
     fig, axes = plt.subplots(2, len(curves), figsize=(4.2 * len(curves), 5.4), sharex=True, squeeze=False,
                              height_ratios=(3, 2))  # fmt: skip
     for number, (title, curve) in enumerate(curves.items()):
@@ -112,8 +110,7 @@ def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper
 
 def fronts(panels: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> Figure:
     """A panel a benchmark: accuracy against dollars per 1,000 questions (log). First frame: `system`, `kind` (of
-    `LOOKS`), `accuracy`, `dollars`; second: the rules that no cheaper one matched in training, as a line (`accuracy`,
-    `dollars`, `verified`), those with a Verifier numbered by their row."""
+    `LOOKS`), `accuracy`, `dollars`; second: `rules.priced`, those with a Verifier numbered by their row."""
     fig, axes = plt.subplots(1, len(panels), figsize=(6.2 * len(panels), 5.2))
     for ax, (title, (frame, front)) in zip(axes, panels.items(), strict=True):
         ax.plot(1000 * front["dollars"], front["accuracy"], color=style.GREEN, linewidth=1.4, zorder=1,

@@ -71,8 +71,7 @@ def readings(record: Record) -> dict[str, float]:
 
 
 def commonest(data: Path, name: str, split: str) -> pd.DataFrame:
-    """One row an LLM: the letter or number that it answers most often (`answer`), and its share of the readable ones
-    (`share`, percent)."""
+    """One row an LLM: what it answers most often (`answer`), and its `share` of the readable ones (percent)."""
     pool = get_pool(data, name)
     said = pd.DataFrame([pool.known(question).own for question in get_questions(data, name, split)])
     said.columns = [short(agent.name) for agent in pool.agents]
@@ -88,9 +87,8 @@ def cheapest_within(points: float, front: Sequence[Rule], record: Record) -> Rul
 
 # --- LLMs as verifiers ---
 def acceptance(record: Record) -> pd.DataFrame:
-    """One row an LLM: `accuracy`, how often it `accepts right` and `accepts wrong` readable answers of others, and how
-    often an answer that it accepts is right (`accepted is right`), in percent with 95 % intervals over questions
-    (`... low`, `... high`); beside it what the simulated pool assumes (`assumed: right`, `assumed: wrong`)."""
+    """One row an LLM: `accuracy`, how often it accepts others' readable answers, and how often what it accepts is
+    right, in percent with 95 % intervals over questions; beside it what the simulated pool assumes."""
     rows = []
     for agent, name in enumerate(record.agents):
         others = np.arange(len(record.agents)) != agent
@@ -128,8 +126,7 @@ def assumed(accuracy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # --- fixed rules ---
 class Rule(NamedTuple):
-    """Which LLM answers first, which checks (-1: nobody, the first answer stands), which one answers where it
-    objects."""
+    """Which LLM answers first, which checks (-1: nobody does), and which one answers where it objects."""
 
     works: int
     checks: int = -1
@@ -154,8 +151,8 @@ def follow(rule: Rule, record: Record) -> tuple[np.ndarray, np.ndarray]:
 
 
 def majority(three: Sequence[int], record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """(right, dollars) of "ask two, and a third one where they differ": the third's answer decides where it agrees with
-    either, else the first's stands."""
+    """(right, dollars) of "ask two, and a third where they differ": where it agrees with neither, the first's
+    stands."""
     first, second, third = three
     accepts = record.accepts
     differ = ~accepts[:, first, second]
@@ -165,8 +162,7 @@ def majority(three: Sequence[int], record: Record) -> tuple[np.ndarray, np.ndarr
 
 
 def vote(weights: np.ndarray, record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """(right, dollars) where all LLMs answer and the answer with the most weight (L,) wins, as its heaviest LLM gave
-    it."""
+    """(right, dollars) where all answer; what has the most weight (L,) wins, as its heaviest LLM gave it."""
     n, n_agents = record.own.shape
     votes = np.zeros((n, record.own.max() + 1))
     for agent in range(n_agents):
@@ -190,8 +186,7 @@ def rules(n_agents: int) -> list[Rule]:
 
 
 def best_rule(record: Record, checked: bool = True) -> Rule:
-    """The rule with the most right answers in `record`, the cheapest of equals; `checked`: one with a Verifier whose
-    objection can change something."""
+    """The most right rule in `record`, the cheapest of equals; `checked`: with a Verifier that can change something."""
     options = [rule for rule in rules(len(record.agents)) if (rule.checks >= 0 and rule.then != rule.works) == checked]
     return max(options, key=lambda rule: _merit(*follow(rule, record)))
 
@@ -217,8 +212,7 @@ def frontier(record: Record) -> list[Rule]:
 
 
 def priced(some: Sequence[Rule], record: Record) -> pd.DataFrame:
-    """One row a rule: in words (`rule`), whether somebody checks (`verified`), `accuracy` (percent) and `dollars` a
-    question."""
+    """One row a `rule` in words: whether somebody checks (`verified`), `accuracy` (percent), `dollars` a question."""
     rows = [
         (rule.words(record.agents), rule.checks >= 0, 100 * right.mean(), dollars.mean())
         for rule, (right, dollars) in ((rule, follow(rule, record)) for rule in some)
@@ -227,8 +221,7 @@ def priced(some: Sequence[Rule], record: Record) -> pd.DataFrame:
 
 
 class Rival(NamedTuple):
-    """What a rule for all questions achieves on test questions: `who` in words, its `kind`, `right` and `dollars`
-    (n,)."""
+    """A rule on test questions: `who` in words, its `kind`, `right` and `dollars` (n,)."""
 
     who: str
     kind: str

@@ -43,8 +43,7 @@ def cells(turns: pd.DataFrame, chosen: np.ndarray | None = None) -> np.ndarray:
 
 
 def shares(turns: pd.DataFrame, column: str, names: Sequence[str], by: str) -> pd.DataFrame:
-    """The percent of the turns that each of `names` had (agents by place, roles by name), in each group of `by`.
-    Columns: `by`, name, value, low, high."""
+    """Percent of the turns in each group of `by` that each of `names` had: columns `by`, name, value, low, high."""
     rows = []
     for group in turns[by].unique():
         part = turns[turns[by] == group]
@@ -95,9 +94,8 @@ class Readings(NamedTuple):
 
 
 def replay(runs: Sequence[Trained]) -> tuple[Task, list[Plays]]:
-    """The task of several seeds of one experiment on its test questions, and each one's test rollouts, played again.
-    Nodes are numbers of one process's world, so those of `Trained.test_plays`, played elsewhere, cannot be looked
-    up."""
+    """The task of several seeds of one experiment on its test questions, and each one's rollouts, played again: nodes
+    of `Trained.test_plays` are numbers of another process's world."""
     e = runs[0].experiment
     task = replace(make_task(e), world=get_world(e.profile, "test", e.transcript, e.max_turns, e.position))
     return task, [task.judge(run.result.theta, REPLICATES) for run in runs]

@@ -168,7 +168,7 @@ def panels(
     `form`: how a number above each mark is written, if any.
     """
     titles = titles or {part: part for part in rows["part"].unique()}
-    systems = rows["system"].unique().tolist()
+    systems, short = rows["system"].unique().tolist(), len(label) < 25 or len(titles) == 1  # else it stands once, below
     size = (width, 0.42 * len(systems) + 1.4)
     fig, axes = plt.subplots(1, len(titles), figsize=size, sharey=True, sharex=sharex, squeeze=False)
     for ax, (part, title) in zip(axes[0], titles.items(), strict=True):
@@ -181,9 +181,9 @@ def panels(
                 ax.annotate(format(row["value"], form), (row["value"], systems.index(row["system"])), **above)
         ax.set_title(title)
         ax.grid(axis="y", visible=False)
-        ax.set_xlabel(label if len(label) < 25 else "")  # a long one stands once, below all panels
+        ax.set_xlabel(label if short else "")
     name_rows(axes[0, 0], systems)
-    if len(label) >= 25:
+    if not short:
         fig.supxlabel(label, fontsize=10)
     return fig
 
