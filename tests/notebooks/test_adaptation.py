@@ -110,8 +110,6 @@ def test_choices_moved_against_a_plain_loop(task):
     )
     assert table["what"].tolist() == ["offsets", "offsets", "head"] * 2
     assert table["agents"][[0, 5]].tolist() == [found["agents"], by_head["agents"]]
-    with pytest.raises(ValueError, match="choose offsets or head"):
-        adaptation.choices_moved(task, theta, nodes, 0.1, 3, seed=4, what="both")
 
 
 def test_arms_share_questions_and_draws():

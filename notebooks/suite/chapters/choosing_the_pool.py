@@ -6,13 +6,11 @@ E (n, D): accuracy in [0, 1] of each agent (a row) on each data set. For a pool 
     Z   = mean over data sets of the max over its agents      the best agent for each         -> `reached`
     RER = (Z - S*) / (1 - S*)                                 share of S*'s errors that choosing removes
 
-Ties are broken by diversity, here the mean over pairs of agents of their mean absolute difference in accuracy.
-
-RER rises and falls as agents join, since S* moves too. But among the pools whose best agent is a given one, the
-*leader*, S* is fixed, and RER rises with Z, which is submodular. So every search by RER goes leader by leader, over the
-agents that are no better on average; by Z there is no leader to fix. `beam` grows pools agent by agent and keeps the
-`width` best of each size: width 1 is the greedy search, and one that drops nothing is exhaustive. `ceiling` bounds Z
-from above by an integer program of another solver, so that a search can be certified where not every pool can be tried.
+Ties are broken by diversity, the mean over pairs of agents of their mean absolute difference in accuracy. RER rises and
+falls as agents join, since S* moves too. But among the pools whose best agent is a given one, the *leader*, S* is
+fixed, and RER rises with Z, which is submodular. So every search by RER goes leader by leader, over the agents that are
+no better on average. `beam` keeps the `width` best pools of each size: width 1 is greedy, dropping nothing is
+exhaustive. `ceiling` bounds Z by an integer program, to certify a search where not every pool can be tried.
 """
 
 from __future__ import annotations
@@ -138,11 +136,9 @@ def _spread(distance: np.ndarray, pools: np.ndarray) -> np.ndarray:
 
 
 def ceiling(accuracy: np.ndarray, size: int, *, leader: int | None = None) -> float:
-    """The largest Z of any pool of `size` agents, by an integer program (HiGHS); with `leader`, of those that it leads.
-
-    Maximise sum_(a,d) E_ad y_ad / D with sum_a y_ad = 1, y_ad <= x_a, sum_a x_a = size, x in {0, 1}: y gives each data
-    set to one agent of the pool x. ValueError where fewer than `size` agents are no better than the leader.
-    """
+    """The largest Z of any pool of `size` agents (with `leader`: of those that it leads), by an integer program
+    (HiGHS): maximise sum_(a,d) E_ad y_ad / D with sum_a y_ad = 1, y_ad <= x_a, sum_a x_a = size, x in {0, 1}.
+    ValueError where fewer than `size` agents are no better than the leader."""
     E = checked(accuracy)
     if leader is not None:
         means = E.mean(axis=1)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -107,20 +106,7 @@ def draw_search(small: pd.DataFrame, large: pd.DataFrame, ways: Sequence[str], o
     """Left: how often greedy and beam find the optimum of small matrices (`agreement`, columns case, kind); right: what
     is missed on large ones (`ways_compared`)."""
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.7))
-    _agreement(axes[0], small)
-    ax, rows = axes[1], np.arange(len(large))
-    for way, marker, colour, size in zip(ways, "sov", (style.ORANGE, style.SKY, style.BLUE), (11, 8, 5), strict=True):
-        missed = 100 * (1 - large[way] / large[optimum])
-        ax.plot(missed, rows, marker, color=colour, markersize=size, label=way, linestyle="none")
-    ax.set_yticks(rows, large["matrix"])
-    ax.set(ylim=(len(large) - 0.5, -0.5), xlim=(-0.1, None))
-    ax.grid(axis="y", visible=False)
-    ax.set(xlabel="RER missed, in percent of the proven optimum", title="Large matrices, against a proven optimum")
-    ax.legend(loc="lower right")
-    return fig
-
-
-def _agreement(ax: Axes, small: pd.DataFrame) -> None:
+    ax = axes[0]
     cases = list(dict.fromkeys(small["case"]))
     for kind, marker in (("independent", "o"), ("common", "s")):
         part = small[small["kind"] == kind].set_index("case").loc[cases]
@@ -131,3 +117,13 @@ def _agreement(ax: Axes, small: pd.DataFrame) -> None:
     ax.set(ylim=(0, 105))
     ax.set(ylabel="optimum found (%)", title="Small matrices, every pool tried")
     ax.legend(loc="lower left", fontsize=8)
+    ax, rows = axes[1], np.arange(len(large))
+    for way, marker, colour, size in zip(ways, "sov", (style.ORANGE, style.SKY, style.BLUE), (11, 8, 5), strict=True):
+        missed = 100 * (1 - large[way] / large[optimum])
+        ax.plot(missed, rows, marker, color=colour, markersize=size, label=way, linestyle="none")
+    ax.set_yticks(rows, large["matrix"])
+    ax.set(ylim=(len(large) - 0.5, -0.5), xlim=(-0.1, None))
+    ax.grid(axis="y", visible=False)
+    ax.set(xlabel="RER missed, in percent of the proven optimum", title="Large matrices, against a proven optimum")
+    ax.legend(loc="lower right")
+    return fig

@@ -34,11 +34,9 @@ STATUS = {Verdict.REPRODUCED: "agrees", Verdict.CONSISTENT: "within rounding", V
 
 @dataclass(frozen=True)
 class Check:
-    """One recomputed number. `printed` is None for an order ("greater"), whose `computed` is a difference.
-
-    `tolerance`: half a unit of the printed number's last place; `rounding`: how far the rounding of the cells that it
-    is computed from may move `computed`, or for an order half the width of the difference's interval.
-    """
+    """One recomputed number. `printed` is None for an order ("greater"), whose `computed` is a difference. `tolerance`:
+    half a unit of the printed number's last place; `rounding`: how far the rounding of the cells may move `computed`,
+    or for an order half the width of its interval."""
 
     id: str
     item: str

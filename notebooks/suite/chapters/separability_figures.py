@@ -1,5 +1,4 @@
-"""The figures of the separability notebook (A.3, Figures 12 to 14). Colours say what a representation is made of: the
-trained SLM, an untrained one, words, or nothing but length."""
+"""The figures of the separability notebook (A.3, Figures 12 to 14). Colours say what a representation is made of."""
 
 from __future__ import annotations
 

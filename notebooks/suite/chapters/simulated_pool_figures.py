@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -104,7 +103,6 @@ def phases(
     limit = max(float(np.abs(values).max()) for values in panels.values())
     columns = min(len(panels), 4)
     fig, axes = plt.subplots(1, columns, figsize=(2.75 * columns + 0.8, 3.6), sharex=True, sharey=True, squeeze=False)
-    mesh: Any = None
     for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
         mesh = ax.pcolormesh(xs, ys, values, cmap=MAP, vmin=-limit, vmax=limit, shading="gouraud", rasterized=True)
         steps = [step for step in (-10, -5, 5, 10) if values.min() < step < values.max()]

@@ -123,8 +123,6 @@ def choices_moved(
     `theta` is a head without offsets, `task` one with SVF; `what`: noise for the "offsets" or for the "head". Means
     over candidates and nodes: `state`, its change over the mean distance between two states; `agents`, `roles`: the
     share of choices that change (total variation between the two policies)."""
-    if what not in ("offsets", "head"):
-        raise ValueError(f"what is {what!r}; choose offsets or head")
     generator = np.random.default_rng([seed, candidates])
     deltas, thetas = np.zeros((candidates, task.svf.size)), np.tile(theta, (candidates, 1))
     noise = deltas if what == "offsets" else thetas

@@ -77,12 +77,10 @@ def exact_kappa(weights: np.ndarray, lam: int, n: int) -> Kappa:
 
 @lru_cache(maxsize=16)
 def order_statistics(lam: int, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """E Z_(i) (top,) and E Z_(i) Z_(j) (top, top) of the `top` largest of `lam` standard normals, largest first.
-
-    In probabilities the i-th smallest is V_i ~ Beta(i, lam - i + 1), and V_i / V_j ~ Beta(i, j - i) for i < j is
+    """E Z_(i) (top,) and E Z_(i) Z_(j) (top, top) of the `top` largest of `lam` standard normals, largest first. In
+    probabilities the i-th smallest is V_i ~ Beta(i, lam - i + 1), and V_i / V_j ~ Beta(i, j - i) for i < j is
     independent of V_j. The trapezoidal rule over y = ndtri(V_j) and t = logit(V_i / V_j) is exact to about nine digits,
-    since both integrands fall off smoothly on either side. The smallest ones mirror the largest.
-    """
+    since both integrands fall off smoothly. The smallest ones mirror the largest."""
     y = np.linspace(-12.0, 12.0, 241)
     t = np.linspace(-45.0, 45.0, 301)
     log_v, log_rest = log_ndtr(y), log_ndtr(-y)

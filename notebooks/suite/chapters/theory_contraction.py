@@ -50,13 +50,10 @@ class Quadratic:
 def log_values(
     quadratic: Quadratic, weights: np.ndarray, lam: int, *, steps: int, chains: int, seed: int, factor: float = 1.0
 ) -> np.ndarray:
-    """log f of `chains` independent runs, before and after each of `steps` steps: (steps + 1, chains).
-
-    Steps have the size `factor` sigma*. Within an eigenspace of m weights a candidate acts through its component along
-    x and its m - 1 others. Of those only the inner products between candidates count: a Wishart matrix, drawn as the
-    product of Bartlett's triangle with itself. Exact in distribution, at a cost that does not grow with n; needs m >
-    lambda.
-    """
+    """log f of `chains` independent runs, before and after each of `steps` steps of the size `factor` sigma*: (steps +
+    1, chains). Within an eigenspace of m weights a candidate acts through its component along x and its m - 1 others;
+    of those only the inner products between candidates count: a Wishart matrix, drawn as the product of Bartlett's
+    triangle with itself. Exact in distribution, at a cost that does not grow with n; needs m > lambda."""
     if min(quadratic.counts) <= lam:
         raise ValueError(f"counts {quadratic.counts} must exceed the population size {lam}; take a larger n")
     rng = np.random.default_rng([seed, quadratic.n, len(quadratic.counts)])
