@@ -14,7 +14,6 @@ from suite.results.style import BLACK, BLUE, GREEN, GREY, OKABE_ITO
 
 MARKERS = "os^Dv<>P"
 LINES = ((0, (1, 2)), "--", "-.")
-UNDER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # so that a line behind does not strike a word through
 
 
 def draw_planes(planes: Mapping[str, np.ndarray], labels: np.ndarray) -> Figure:
