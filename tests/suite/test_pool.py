@@ -249,7 +249,7 @@ def test_cache_names_one_draw(server, tmp_path):
     ask_sync(live_pool(server, tmp_path, "ok", parameters={"temperature": 0.5}), 0, HELLO, 0)
     ask_sync(pool, 0, says("other"), 0)
     assert len(server.requests) == 4
-    assert pool.cache.served()[0][:3] == ("openai/ok", "fake-model-2026", 4)
+    assert pool.cache.served()["size"].to_dict() == {("openai/ok", "fake-model-2026"): 4}
 
 
 def test_equal_asks_at_once_are_one_request(server, tmp_path):

@@ -30,10 +30,8 @@ class NotTestable(ValueError):
 
 
 class Untrained:
-    """What a baseline is unless it says otherwise: it learns nothing, and `run` gives one rollout a question in order.
-
-    `per_agent`: one an agent and question, the agent as `candidate`. `training`: the rollouts that `fit` paid for.
-    """
+    """What a baseline is unless it says otherwise: it learns nothing, and `run` gives one rollout a question in order;
+    `per_agent`: one an agent and question, the agent as `candidate`. `training`: the rollouts that `fit` paid for."""
 
     per_agent = False
     training: Sequence[Rollout] = ()

@@ -63,11 +63,9 @@ class ControllerSettings:
 
 
 class Controller:
-    """The cascade's weights. `choices` (3 + teams + 3 L, q + 1): rows of modes, teams, then agents role by role.
-
-    `places` (teams, SLOTS, L): the agents' logits by place. `mean` (d,), `axes` (q, d): the features that are read of
-    a state. All weights are zero at first: all choices are equally likely.
-    """
+    """The cascade's weights, 0 at first: all is equally likely. `choices` (3 + teams + 3 L, q + 1): rows of modes,
+    teams, then agents role by role; `places` (teams, SLOTS, L): the agents' logits by place. `mean` (d,), `axes` (q, d): the
+    features that are read of a state."""
 
     def __init__(self, n_agents: int, mean: np.ndarray, axes: np.ndarray) -> None:
         self.n_agents, self.mean, self.axes = n_agents, mean, axes
@@ -208,7 +206,6 @@ class MasRouter(Untrained):
     def __init__(self, encoder: Encoder, settings: ControllerSettings = ControllerSettings()) -> None:
         self.encoder, self.settings = encoder, settings
         self.controller: Controller | None = None
-        self.history: list[float] = []
 
     def fit(self, pool: Pool, questions_train: Sequence[Question], *, seed: int) -> None:
         """Plays epochs x samples teams and a batch more, validates after each epoch. ValueError under 4 questions."""

@@ -6,21 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.pools.config import read_config
 from trinity_core.coordinator import Coordinator, described
 from trinity_core.encoder import Encoder, load_encoder
 from trinity_core.heads import make_head
 from trinity_core.svf import Svf
-
-# L agents in the order of the released vector's first seven rows (Figure 15, A0 ... A6).
-RELEASED_AGENTS = (
-    "GPT-5",
-    "Claude-4-Sonnet",
-    "Gemini-2.5-pro",
-    "DeepSeek-R1-Distill-Qwen-32B",
-    "Gemma-3-27B-It",
-    "Qwen3-32B (reasoning)",
-    "Qwen3-32B (direct)",
-)
 
 
 def load_released(path: Path | str, encoder: Encoder | None = None) -> Coordinator:
@@ -33,11 +23,12 @@ def load_released(path: Path | str, encoder: Encoder | None = None) -> Coordinat
         vector = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} is not a plain .npy array ({error}); only unpickled numbers are read") from None
+    agents = tuple(agent["name"] for agent in read_config("paper7")["agents"])  # in the vector's order, A0 to A6
     encoder = encoder or load_encoder("Qwen/Qwen3-0.6B", input_format="chat")
-    offsets, weights = Svf(encoder, "released").size, make_head("linear", len(RELEASED_AGENTS), encoder.d).size
+    offsets, weights = Svf(encoder, "released").size, make_head("linear", len(agents), encoder.d).size
     if getattr(vector, "shape", None) != (offsets + weights,) or vector.dtype != np.float64:
         raise ValueError(
             f"{path} does not hold the {offsets} offsets and {weights} head weights, float64 of shape "
             f"({offsets + weights},), that {encoder.name!r} takes; load the encoder that the vector was made for"
         )
-    return Coordinator(described(encoder), RELEASED_AGENTS, "linear", vector, "released")
+    return Coordinator(described(encoder), agents, "linear", vector, "released")

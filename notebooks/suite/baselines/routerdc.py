@@ -82,10 +82,7 @@ def fit(
     shuffled = generator.permutation(len(x))
     held, learnt = np.split(shuffled, [int(settings.held_out * len(x)) if len(x) >= 10 else 0])
     if not against[learnt].any():
-        raise ValueError(
-            f"no pair of agents to set against each other in scores of shape {scores.shape}: a question teaches where "
-            "one agent scores above 0 and another lower and at most 0.5; give more questions"
-        )
+        raise ValueError("no pair of agents, one above 0, the other lower and at most 0.5, in all scores: give others")
     clusters = min(settings.clusters, len(np.unique(x, axis=0)))  # k-means cannot part equal points, and warns
     cluster = KMeans(clusters, n_init=10, random_state=seed).fit_predict(x)
     starts = generator.normal(size=(settings.size, x.shape[1])), generator.normal(size=(scores.shape[1], settings.size))

@@ -23,11 +23,10 @@ def pool_for(name: str, questions: Sequence[Question], max_dollars: float | None
             f"the LLMs of pool {name} were recorded on other questions than these; compare ways to choose among them "
             "by trinity recordings train --train FILE... --test FILE... --method NAME"
         )
-    if kind != "litellm":  # nobody is paid: there is nothing to limit
-        return load_pool(name, questions=questions)
-    if max_dollars is None:
+    if kind == "litellm" and max_dollars is None:
         raise PoolError(f"the agents of pool {name} may cost money: say how much with --max-dollars")
-    return load_pool(name, questions=questions, budget=Budget(max_dollars=max_dollars))
+    limit = {"budget": Budget(max_dollars=max_dollars)} if kind == "litellm" else {}  # of others nobody is paid
+    return load_pool(name, questions=questions, **limit)
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:

@@ -23,10 +23,8 @@ class Charge:
 
 
 class Budget:
-    """`max_calls` requests (a retry is one more) and `max_dollars`; None: no limit. One object may serve many pools.
-
-    `calls` and `dollars` are what was spent; with `max_dollars`, every agent needs a price and `max_tokens`.
-    """
+    """`max_calls` requests (a retry is one more) and `max_dollars`, which needs each agent's price and `max_tokens`;
+    None: no limit. `calls` and `dollars` are what was spent. One object may serve many pools."""
 
     def __init__(self, max_calls: int | None = None, max_dollars: float | None = None) -> None:
         self.max_calls, self.max_dollars = max_calls, max_dollars

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+import pandas as pd
+
 from suite.pools.config import Messages
 from trinity_core.paths import cache_dir
 from trinity_core.pool import PoolError
@@ -75,17 +77,15 @@ class AnswerCache:
         with _named():
             self._store.put({key: json.dumps(entry).encode()})
 
-    def served(self) -> list[tuple[str, str | None, int, str, str]]:
-        """(model, version served, answers, first day, last day) of all answers: what a live result must state."""
-        days: dict[tuple[str, str | None], list[str]] = {}
-        for _, value in self._store.items():
-            entry = json.loads(value)
-            days.setdefault((entry["model"], entry["served"]), []).append(entry["asked"][:10])
-        return [(*names, len(some), min(some), max(some)) for names, some in sorted(days.items(), key=str)]
+    def served(self) -> pd.DataFrame:
+        """By model and version served: how many answers, the first and the last time: what a live result must state."""
+        rows = [json.loads(value) for _, value in self._store.items()]
+        table = pd.DataFrame(rows, columns=["model", "served", "asked"])
+        return table.groupby(["model", "served"], dropna=False)["asked"].agg(["size", "min", "max"])
 
     async def fetch(self, key: str, produce: Callable[[], Awaitable[Message]]) -> Message:
-        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop. Whoever asks the same while a
-        call is in work, here or in another process, waits for its answer."""
+        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop. Whoever asks the same while
+        a call is in work, here or in another process, waits for its answer."""
         if stored := self.get(key):
             return stored
         async with _in_work.setdefault((os.getpid(), key), asyncio.Lock()), self._claim(key):

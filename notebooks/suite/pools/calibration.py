@@ -37,8 +37,8 @@ Share = Annotated[float, Stated, Field(ge=0, le=1)]
 
 
 class Assumptions(Strict):
-    """What nobody has published; in a file each is {value, reason}. `sd` and `gain` are in logits. `weak` and `strong`: a
-    Verifier who never, or always, solves the question itself; in between linear in its chance."""
+    """What nobody has published; in a file each is {value, reason}. `sd` and `gain` are in logits. `weak` and `strong`:
+    a Verifier who never, or always, solves the question itself; in between linear in its chance."""
 
     difficulty_sd: Logits
     private_sd: Logits

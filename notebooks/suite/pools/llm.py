@@ -162,8 +162,8 @@ class LiteLLMPool:
             )
 
     def price(self, agent: Agent) -> tuple[float, float] | None:
-        """Dollars a token (input, output): the file's, else the price list's; None where neither knows. A listed price of
-        0 counts as unknown: litellm calls models free that its list lacks."""
+        """Dollars a token (input, output): the file's, else the price list's; None where neither knows. A listed price
+        of 0 counts as unknown: litellm calls models free that its list lacks."""
         if agent.price is not None:
             return agent.price
         row = self._row(agent)

@@ -79,7 +79,6 @@ class ScriptedPool:
     """
 
     agents: tuple[Agent, ...]
-    questions: tuple[Question, ...]
     remedy: str  # what to do about a question that the pool does not know
 
     def _learn(self, known: Iterable[Any]) -> None:

@@ -70,11 +70,9 @@ class RecordedPool(ScriptedPool):
     def __init__(self, tables: Sequence[RecordedTable], *, says: Says = "text", seed: int = 0) -> None:
         if says not in get_args(Says):
             raise PoolError(f"says is {says!r}; choose text or answer")
-        if len({table.agents for table in tables}) != 1 or len({table.responses is None for table in tables}) != 1:
-            raise PoolError("the files of a pool must record the same LLMs, all of them with answers or all without")
         self.says, self.seed = says, seed
         self.agents = tuple(Agent(name, f"recorded/{name}") for name in tables[0].agents)
-        self.verifies = tables[0].responses is not None
+        self.verifies = all(table.responses is not None for table in tables)
         rows = [(table, row) for table in tables for row in range(len(table.questions))]
         texts = pd.Series([table.questions[row].strip() for table, row in rows])
         chosen = np.flatnonzero(~texts.duplicated()).tolist()  # of two questions of one text the first one counts

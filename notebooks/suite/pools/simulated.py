@@ -147,8 +147,6 @@ class SimulatedPool(ScriptedPool):
         return says.diagnosis if draw[2] < skill else says.revise
 
     def _right(self, known: SimulatedQuestion, answer: str | None) -> bool:
-        if answer is None:
-            return False
-        if answer not in known.correct:
+        if answer is not None and answer not in known.correct:
             known.correct[answer] = is_right(known.question, answer)
-        return known.correct[answer]
+        return answer is not None and known.correct[answer]

@@ -36,10 +36,8 @@ def texts() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Sayings:
-    """The closed set of one question: whole messages, as the roles' contracts want them.
-
-    `plans[good][to_verifier]`: the general (0) or concrete (1) plan that names the Worker (0) or the Verifier (1) next.
-    """
+    """The closed set of one question, whole messages. `plans[good][to_verifier]`: the general (0) or concrete (1) plan
+    that names the Worker (0) or the Verifier (1) next."""
 
     right: str
     wrong: tuple[str, ...]
@@ -52,10 +50,7 @@ class Sayings:
 def sayings(question: Question) -> Sayings:
     """All that is ever said about a question. PoolError names a question that cannot be played."""
     if question.kind not in PLAYED or not question.reference.strip():
-        raise PoolError(
-            f"question {question.id} is of kind {question.kind!r}: the simulated pool answers only questions of kind "
-            f"{', '.join(PLAYED)} that have a reference; leave it out"
-        )
+        raise PoolError(f"question {question.id} of kind {question.kind!r} has no answer to be checked; leave it out")
     order = uniforms(8, "sayings", question.id)
     pick = (order[:6] * 2).astype(int)
     a, b = landmarks(question)
