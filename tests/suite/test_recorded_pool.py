@@ -197,7 +197,7 @@ def test_pool_files_name_recorded_files_below_the_data_folder(tmp_path, bench, n
         load_pool(file)
     config = {"files": ["routerbench/letters_train.csv"]}
     for change, message in (
-        ({"files": ["routerbench/none.csv"]}, "is not there"),
+        ({"files": ["routerbench/none.csv"]}, "is no file"),
         ({"agents": ["x"]}, "no LLM 'x'"),
         ({"agents": "x"}, "agents is 'x': it should be a valid list"),
         ({"files": ["routerbench/letters_train.csv", "routellm/sums.csv"]}, "no LLM 'south/c-13b'"),

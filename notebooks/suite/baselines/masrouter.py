@@ -64,8 +64,8 @@ class ControllerSettings:
 
 class Controller:
     """The cascade's weights, 0 at first: all is equally likely. `choices` (3 + teams + 3 L, q + 1): rows of modes,
-    teams, then agents role by role; `places` (teams, SLOTS, L): the agents' logits by place. `mean` (d,), `axes` (q, d): the
-    features that are read of a state."""
+    teams, then agents role by role; `places` (teams, SLOTS, L): the agents' logits by place. `mean` (d,), `axes`
+    (q, d): the features that are read of a state."""
 
     def __init__(self, n_agents: int, mean: np.ndarray, axes: np.ndarray) -> None:
         self.n_agents, self.mean, self.axes = n_agents, mean, axes

@@ -84,8 +84,8 @@ class AnswerCache:
         return table.groupby(["model", "served"], dropna=False)["asked"].agg(["size", "min", "max"])
 
     async def fetch(self, key: str, produce: Callable[[], Awaitable[Message]]) -> Message:
-        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop. Whoever asks the same while
-        a call is in work, here or in another process, waits for its answer."""
+        """The stored answer, else what `produce` gets (and stores). Runs on the pool's loop. Whoever asks the same
+        while a call is in work, here or in another process, waits for its answer."""
         if stored := self.get(key):
             return stored
         async with _in_work.setdefault((os.getpid(), key), asyncio.Lock()), self._claim(key):
