@@ -28,7 +28,7 @@ FLOORS = (
     ("trinity_core",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-CORE_LINES, MODULE_LINES, ALL_LINES, TEST_LINES = 3_300, 350, 25_000, 16_500
+CORE_LINES, MODULE_LINES, ALL_LINES, TEST_LINES = 3_300, 350, 23_500, 16_500
 
 
 def modules(root: Path) -> dict[str, Path]:

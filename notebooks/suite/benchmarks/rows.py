@@ -2,7 +2,7 @@
 
 A converter takes a row and gives a `Draft`; `DataError` says what is wrong. Published questions get no phrasing.
 
-LiveCodeBench packs its private tests: JSON text, pickled, compressed with zlib, written in base64. Loading a pickle runs
+LiveCodeBench packs its private tests: JSON text, pickled, compressed (zlib), written in base64. Loading a pickle runs
 what its author put in it, so none is loaded: `pickletools` lists the instructions, and only those that write down one
 text are let pass.
 """

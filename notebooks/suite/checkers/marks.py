@@ -99,8 +99,8 @@ def _rest(text: str, start: int) -> str:
 def final_mark(text: str, said: Callable[[str], bool]) -> Mark | None:
     """The last mark of a text as `shown` gives it, or None.
 
-    `said` tells whether the rest of a line, after words such as "the answer is", is an answer of the kind that is looked
-    for: "correct" is not.
+    `said` tells whether the rest of a line, after words such as "the answer is", is an answer of the wanted kind:
+    "correct" is not.
     """
     box = last_box(text)
     for match in reversed(list(_PHRASE.finditer(text))):
