@@ -44,8 +44,10 @@ def _whole(text: str, least: int) -> int:
 
 def output_folder(text: str) -> Path:
     """An argparse type: a folder to write into, refused before hours go into what could then not be written."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is empty; name a folder")
     there = _what_is_there(text)
-    if not text.strip() or not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise argparse.ArgumentTypeError(f"{text!r}: {there} is not a folder that can be written; name another")
     return Path(text).expanduser()
 
