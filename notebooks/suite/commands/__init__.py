@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from suite.commands import bank, baselines, questions, recordings, report, rollout, run, train
+from suite.commands import bank, baselines, lab, questions, recordings, report, rollout, run, train
 from suite.console import run_command
 
 VERBS = {
@@ -24,6 +24,7 @@ VERBS = {
     "questions": questions,
     "bank": bank,
     "report": report,
+    "lab": lab,
 }
 
 
@@ -41,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb.add_arguments(own)
     options = parser.parse_args(arguments[:at])
     options.rest = arguments[at + 1 :]
-    if options.rest and options.main is not run.main:
-        options.error(f"arguments after -- go with `trinity run` alone: {' '.join(options.rest)}")
+    if options.rest and options.main not in (lab.main, run.main):
+        options.error(f"arguments after -- go with `trinity lab` and `trinity run` alone: {' '.join(options.rest)}")
     try:
         return options.main(options)
     except Exception as error:
