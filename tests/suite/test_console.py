@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from suite.commands import VERBS
 from suite.commands import main as trinity
 from suite.console import output_folder, run_command
 
@@ -35,3 +36,7 @@ def test_a_folder_that_cannot_be_written_is_refused_first(command, tmp_path, cap
 def test_a_folder_need_not_be_there(tmp_path):
     assert output_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
     assert not (tmp_path / "a").exists()
+
+
+def test_every_verb_is_there():
+    assert set(VERBS) == {"run", "rollout", "train", "baselines", "recordings", "questions", "bank", "report", "lab"}
