@@ -27,6 +27,9 @@ class Budget:
     None: no limit. `calls` and `dollars` are what was spent. One object may serve many pools."""
 
     def __init__(self, max_calls: int | None = None, max_dollars: float | None = None) -> None:
+        for name, most in (("max_calls", max_calls), ("max_dollars", max_dollars)):
+            if most is not None and not most >= 0:
+                raise ValueError(f"{name} is {most}; give 0 or more, or None for no limit")
         self.max_calls, self.max_dollars = max_calls, max_dollars
         self.calls, self.dollars = 0, 0.0
         self._set_aside, self._in_work = 0.0, 0
@@ -36,8 +39,7 @@ class Budget:
         """Why a request of at most `most` dollars does not fit now; None: it does."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             return f"{self.calls} of {self.max_calls} calls are spent"
-        # Not `>`: a cap that is no number lets nothing pass.
-        if self.max_dollars is not None and not self.dollars + self._set_aside + most <= self.max_dollars:
+        if self.max_dollars is not None and self.dollars + self._set_aside + most > self.max_dollars:
             return f"{self.dollars:.4f} of {self.max_dollars:g} dollars are spent and the next call may cost {most:.4f}"
         return None
 
