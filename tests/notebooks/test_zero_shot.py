@@ -70,7 +70,7 @@ def test_every_agent_alone_has_its_row_of_table_1(held_out, pool):
 
 
 def test_mt_bench_is_not_played():
-    with pytest.raises(PoolError, match="mtbench-test-000 is of kind 'judge'"):
+    with pytest.raises(PoolError, match="mtbench-test-000 of kind 'judge'"):
         load_pool("paper7", questions=load_heldout("mtbench"))
 
 
