@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from suite.results.texts import interval_text, number
-from suite.results.verdicts import ORDERS, RELATIONS, Evidence, Verdict, checked
+from suite.results.verdicts import CLAIM, ORDERS, OWN, RELATIONS, Evidence, Verdict, checked, own_setting
 
 _ID = re.compile(r"\d\d\.\S+")
 
@@ -17,7 +17,8 @@ class Claim:
     """One line of the ledger. `id` starts with its notebook's number (`00.table1-average-GPT-5`), unique in the suite.
 
     `paper` is None where the paper states an order without a number, `ours` where nothing could be computed;
-    `interval` is (low, high) of `ours`. With relation "greater" or "less", `paper` and `ours` are differences.
+    `interval` is (low, high) of `ours`. With relation "greater" or "less", `paper` and `ours` are differences. `own`
+    marks a question of this suite's, which the paper does not ask.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Claim:
     reason: str
     unit: str
     relation: str
+    own: bool = False
     __pydantic_config__: ClassVar = {"extra": "forbid"}  # read back by `ledger`
 
     def __post_init__(self) -> None:
@@ -44,8 +46,12 @@ class Claim:
         evidence, verdict = Evidence(self.evidence), Verdict(self.verdict)
         # The way to normalise a frozen dataclass.
         vars(self).update(paper=paper, ours=ours, interval=interval, evidence=evidence, verdict=verdict)
-        if verdict is Verdict.REPRODUCED and evidence is Evidence.SIMULATED:
-            raise ValueError(f"claim {self.id}: 'reproduced' on simulated evidence; the best there is 'consistent'")
+        if verdict in (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED) and not own_setting(evidence, False):
+            raise ValueError(
+                f"claim {self.id}: {verdict.value!r} on {evidence} evidence; that is not the paper's own setting"
+            )
+        if verdict not in (OWN if self.own else CLAIM):
+            raise ValueError(f"claim {self.id}: verdict {verdict.value!r} with own = {self.own}; see `judge`")
         if (ours is None) != (verdict is Verdict.NOT_TESTABLE):
             raise ValueError(
                 f"claim {self.id}: {verdict.value!r}, ours is {ours}; 'not testable here' is without our number"

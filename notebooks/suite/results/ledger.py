@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -22,14 +23,15 @@ class Picture(BaseModel, extra="forbid"):
 
 
 class Notebook(BaseModel, extra="forbid"):
-    """What `Results.write` writes of one notebook, `claims.json`: its claims in the order of recording, its tables and
-    figures.
+    """What `Results.write` writes of one notebook, `claims.json`: its answer in four lines, its claims in the order of
+    recording, its tables and figures.
 
     `remark` says why it is not what a run would make now; empty where it is.
     """
 
     name: str = Field(alias="notebook")
     profile: str
+    answer: dict[Literal["claimed", "found", "sure", "change"], str]
     claims: list[Claim]
     tables: list[Picture]
     figures: list[Picture]

@@ -7,22 +7,24 @@ shows the tables, figures and executed notebooks that it finds beside them.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import pandas as pd
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tabulate import tabulate
 
+from suite.results.headlines import HEAD, Headlines, headlines
 from suite.results.ledger import Notebook
+from suite.results.results import ANSWER
 from suite.results.texts import markdown
 from suite.results.verdicts import Evidence, Verdict
 
 MEANINGS = yaml.safe_load(Path(__file__).with_name("meanings.yaml").read_text(encoding="utf-8"))
-MARKS = dict(zip(Verdict, "✔≈✘–", strict=True))
-CLASSES = dict(zip(Verdict, ("yes", "near", "no", "none"), strict=True))  # in the page's style
-COUNTS_HEAD = ["evidence", *map(str, Verdict), "all"]
+MARKS = dict(zip(Verdict, "✔≈✘≠?–=✔✘", strict=True))
+CLASSES = dict(zip(Verdict, "yes near no no none none none yes no".split(), strict=True))  # in the page's style
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=lambda name: name == "index.html.j2",
@@ -33,24 +35,49 @@ _TEMPLATES = Environment(
 )
 
 
-def counts(notebooks: list[Notebook]) -> list[list[str]]:
-    """How many claims there are: a row an evidence class that occurs, a column a verdict, with totals."""
-    table = Counter((claim.evidence, claim.verdict) for notebook in notebooks for claim in notebook.claims)
-    found = [(evidence, [table[evidence, verdict] for verdict in Verdict]) for evidence in Evidence]
-    found = [(evidence, row) for evidence, row in found if any(row)]
-    total = [sum(row[place] for _, row in found) for place in range(len(Verdict))]
-    return [[name, *map(str, row), str(sum(row))] for name, row in (*found, ("all", total))]
+class Counts(NamedTuple):
+    """How many claims there are: a row an evidence class that occurs, a column a verdict that occurs, with totals."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+def counts(notebooks: list[Notebook], own: bool = False) -> Counts:
+    """Of the paper's claims, or of our own questions."""
+    claims = [claim for notebook in notebooks for claim in notebook.claims if claim.own == own]
+    if not claims:
+        return Counts([], [])
+    frame = pd.DataFrame([(claim.evidence, claim.verdict) for claim in claims], columns=["evidence", "verdict"])
+    table = pd.crosstab(frame["evidence"], frame["verdict"], margins=True, margins_name="all")
+    table = table.reindex(
+        index=[name for name in (*Evidence, "all") if name in table.index],
+        columns=[name for name in (*Verdict, "all") if name in table.columns],
+    )
+    return Counts(["evidence", *map(str, table)], [[str(name), *map(str, row)] for name, *row in table.itertuples()])
+
+
+def headline_table(notebooks: list[Notebook]) -> Headlines:
+    """The headline claims of a ledger."""
+    return headlines({claim.id: claim.texts() for notebook in notebooks for claim in notebook.claims})
 
 
 def as_text(notebooks: list[Notebook]) -> str:
-    """The ledger for a terminal: one line a claim, then the counts."""
-    parts: list[str] = []
+    """The ledger for a terminal: headline claims and counts first, then one line a claim."""
+    first, all_claims, own = headline_table(notebooks), counts(notebooks), counts(notebooks, own=True)
+    said = ", ".join(f"{count} {verdict}" for verdict, count in first.counts.items())
+    parts = [
+        "Headline claims",
+        tabulate(first.rows, HEAD, disable_numparse=True),
+        f"Headline verdicts: {said or 'none'}",
+    ]
+    parts += ["", "All claims of the paper", tabulate(all_claims.rows, all_claims.head)]
+    parts += ["", "Questions of our own", tabulate(own.rows, own.head)] if own.rows else []
     for notebook in notebooks:
         parts += ["", notebook.title, *([f"  ! {notebook.remark}"] if notebook.remark else [])]
         shown = ["paper", "ours", "interval", "unit", "evidence", "verdict"]
         rows = [[claim.id, *(claim.texts()[name] for name in shown)] for claim in notebook.claims]
         parts += [tabulate(rows, ["claim", *shown], disable_numparse=True)] if rows else []
-    return "\n".join([*parts, "", "Verdicts", tabulate(counts(notebooks), COUNTS_HEAD), ""])
+    return "\n".join([*parts, ""])
 
 
 def as_markdown(notebooks: list[Notebook], profile: str) -> str:
@@ -69,10 +96,13 @@ def _page(template: str, notebooks: list[Notebook], profile: str, **more: object
     return _TEMPLATES.get_template(template).render(
         notebooks=notebooks,
         profile=profile,
-        counts_head=COUNTS_HEAD,
+        headline=headline_table(notebooks),
+        headline_head=HEAD,
         counts=counted,
-        totals=dict(zip(Verdict, counted[-1][1:-1], strict=True)),
+        own=counts(notebooks, own=True),
+        totals=dict(zip(counted.head[1:-1], counted.rows[-1][1:-1], strict=True)) if counted.rows else {},
         meanings=MEANINGS,
+        answer_words=ANSWER,
         **more,
     )
 
