@@ -17,7 +17,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from suite.profiles import DATA_VARIABLE, PROFILES, PUBLISHED, RECORDED, data_dir
-from suite.results import ledger, pages
+from suite.results import headlines, ledger, pages
 from suite.runner.freshness import Inputs, locked, read_record, recover, up_to_date
 from suite.runner.notebook import Notebook, NotebookError, discover
 from suite.sandbox.run import sandbox_status
@@ -120,6 +120,7 @@ def run(notebooks: list[Notebook], folder: Path, options: argparse.Namespace) ->
         own = [task for task in tasks if task.notebook.own_profile == profile]
         for task in own:
             write_atomic(task.notebook.path, (task.results / task.notebook.path.name).read_bytes())
+        write_atomic(headlines.README, headlines.readme())
         others = ", ".join(task.name for task in tasks if task not in own)
         rest = f"; not {others}, committed from another profile" if others else ""
         print(f"{len(own)} executed notebooks copied to {NOTEBOOKS.name}/{rest}")
