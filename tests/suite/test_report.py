@@ -37,17 +37,31 @@ def verdict(**given: object) -> Verdict:
 
 
 @pytest.mark.parametrize("evidence", MEASURED)
-def test_equal_within_tolerance_or_interval_is_reproduced(evidence):
-    assert verdict(evidence=evidence, ours=1.04, tolerance=0.05) is Verdict.REPRODUCED
-    assert verdict(evidence=evidence, ours=1.2, interval=(0.9, 1.5)) is Verdict.REPRODUCED
-    assert verdict(evidence=evidence, ours=1.06, tolerance=0.05) is Verdict.NOT_REPRODUCED
-    assert verdict(evidence=evidence, ours=1.2, interval=(1.1, 1.3)) is Verdict.NOT_REPRODUCED
-    assert verdict(evidence=evidence, ours=1.2, interval=(1.1, 1.3), tolerance=0.3) is Verdict.REPRODUCED
+def test_equal_agrees_within_tolerance_or_a_narrow_interval(evidence):
+    own = evidence is Evidence.LIVE
+    agrees, excluded = (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED) if own else (Verdict.CONSISTENT, Verdict.DIFFERS)
+    given = {"evidence": evidence, "resolution": 0.3}
+    assert verdict(**given, ours=1.04, tolerance=0.05) is agrees
+    assert verdict(**given, ours=1.06, tolerance=0.05) is excluded
+    assert verdict(**given, ours=1.2, interval=(0.9, 1.5)) is agrees
+    assert verdict(**given, ours=1.2, interval=(1.1, 1.3)) is excluded
+    assert verdict(**given, ours=1.2, interval=(1.1, 1.3), tolerance=0.3) is agrees
+
+
+def test_an_interval_wider_than_the_resolution_cannot_tell_though_it_can_exclude():
+    wide = {"paper": 43.0, "ours": 28.0, "interval": (10.0, 60.0), "evidence": "simulated", "resolution": 5.0}
+    result, reason = judge(**wide)
+    assert result is Verdict.CANNOT_TELL and "reaches 32 to a side" in reason and "the 5 asked for" in reason
+    assert verdict(**wide | {"resolution": 32.0}) is Verdict.CONSISTENT
+    assert verdict(**wide | {"paper": 61.0}) is Verdict.DIFFERS
+    with pytest.raises(ValueError, match="no resolution given"):
+        judge(**wide | {"resolution": None})
 
 
 def test_tolerance_bounds_are_inclusive_despite_float_noise():
-    assert verdict(paper=0.615, ours=0.6155, tolerance=0.0005) is Verdict.REPRODUCED
-    assert verdict(paper=70.44, ours=70.435, tolerance=0.005, evidence="arithmetic") is Verdict.REPRODUCED
+    given = {"evidence": "arithmetic"}
+    assert verdict(**given, paper=0.615, ours=0.6155, tolerance=0.0005) is Verdict.REPRODUCED
+    assert verdict(**given, paper=70.44, ours=70.435, tolerance=0.005) is Verdict.REPRODUCED
 
 
 def test_arithmetic_agreement_through_the_cells_rounding_is_consistent_only():
@@ -60,54 +74,95 @@ def test_arithmetic_agreement_through_the_cells_rounding_is_consistent_only():
 
 
 @pytest.mark.parametrize(("relation", "sign"), [("greater", 1), ("less", -1)])
-def test_an_order_needs_an_interval_off_zero(relation, sign):
+def test_an_order_that_holds_0_cannot_tell(relation, sign):
     def order(ours, half, **more):
         low, high = sorted((sign * ours - half, sign * ours + half))
-        return judge(evidence="real-SLM", paper=None, ours=sign * ours, interval=(low, high), relation=relation, **more)
+        given = {"evidence": "live", "paper": None, "ours": sign * ours, "interval": (low, high), "relation": relation}
+        return judge(**given | more)
 
-    assert order(0.3, 0.2)[0] is Verdict.REPRODUCED
-    result, reason = order(0.3, 0.4)
-    assert result is Verdict.NOT_REPRODUCED and "includes 0" in reason
-    assert order(0.3, 0.3)[0] is Verdict.NOT_REPRODUCED  # touching 0 is not above it
-    assert order(-0.3, 0.1)[0] is Verdict.NOT_REPRODUCED
+    assert order(0.3, 0.2) == (Verdict.REPRODUCED, "the order holds")
+    assert order(0.3, 0.4) == (Verdict.CANNOT_TELL, "the interval holds 0")
+    assert order(0.3, 0.3)[0] is Verdict.CANNOT_TELL  # touching 0 is not above it
+    assert order(-0.3, 0.1) == (Verdict.NOT_REPRODUCED, "the order is the other way round")
     assert order(0.3, 0.2, stand_in=True)[0] is Verdict.CONSISTENT
+    assert order(-0.3, 0.1, stand_in=True)[0] is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize(("relation", "sign"), [("greater", 1), ("less", -1)])
+def test_an_order_says_whether_ours_has_the_papers_size(relation, sign):
+    def reason(size, interval):
+        low, high = sorted(sign * end for end in interval)
+        given = {"evidence": "recorded", "paper": sign * size, "ours": (low + high) / 2, "interval": (low, high)}
+        return judge(**given, relation=relation)
+
+    result, said = reason(5.0, (1, 3))
+    assert result is Verdict.CONSISTENT and said.startswith("the order holds; the paper's size") and "outside" in said
+    result, said = reason(2.0, (1, 3))
+    assert result is Verdict.CONSISTENT and "lies inside" in said
+    result, said = reason(5.0, (-1, 6))
+    assert result is Verdict.CANNOT_TELL and said.startswith("the interval holds 0; ") and "lies inside" in said
 
 
 def test_an_arithmetic_order_is_exact_and_a_tie_is_no_order():
-    assert verdict(evidence="arithmetic", paper=None, ours=0.01, relation="greater") is Verdict.REPRODUCED
-    assert verdict(evidence="arithmetic", paper=None, ours=0.0, relation="greater") is Verdict.NOT_REPRODUCED
-    assert verdict(evidence="arithmetic", paper=None, ours=0.01, tolerance=0.02, relation="greater") is (
-        Verdict.NOT_REPRODUCED)
+    given = {"evidence": "arithmetic", "paper": None, "relation": "greater"}
+    assert verdict(**given, ours=0.01) is Verdict.REPRODUCED
+    assert verdict(**given, ours=0.0) is Verdict.NOT_REPRODUCED
+    assert verdict(**given, ours=0.01, tolerance=0.02) is Verdict.CANNOT_TELL  # rounding may make or undo it
 
 
 def test_bounds_hold_for_the_whole_interval():
-    assert verdict(paper=0.9, ours=0.95, interval=(0.91, 0.99), relation="at least") is Verdict.REPRODUCED
-    assert verdict(paper=0.9, ours=0.95, interval=(0.89, 0.99), relation="at least") is Verdict.NOT_REPRODUCED
-    assert verdict(paper=0.9, ours=0.89, tolerance=0.02, relation="at least") is Verdict.REPRODUCED
+    given = {"evidence": "live", "paper": 0.9, "relation": "at least"}
+    assert verdict(**given, ours=0.95, interval=(0.91, 0.99)) is Verdict.REPRODUCED
+    assert verdict(**given, ours=0.95, interval=(0.89, 0.99)) is Verdict.CANNOT_TELL
+    assert verdict(**given, ours=0.8, interval=(0.7, 0.89)) is Verdict.NOT_REPRODUCED
+    assert verdict(**given, ours=0.89, tolerance=0.02) is Verdict.REPRODUCED
     assert verdict(paper=20_000, ours=19_456, evidence="arithmetic", relation="at most") is Verdict.REPRODUCED
     assert verdict(paper=20_000, ours=20_001, evidence="arithmetic", relation="at most") is Verdict.NOT_REPRODUCED
-    assert verdict(paper=1.0, ours=0.9, interval=(0.8, 1.1), relation="at most") is Verdict.NOT_REPRODUCED
+    assert verdict(paper=1.0, ours=0.9, interval=(0.8, 1.1), relation="at most", evidence="live") is Verdict.CANNOT_TELL
 
 
-def test_nothing_simulated_or_standing_in_is_ever_reproduced():
-    """Every relation, on either side, with and without an interval: the caps hold for all of them."""
-    seen = set()
+EVERY = [
+    {"relation": relation, "ours": ours, "interval": None if half is None else (ours - half, ours + half),
+     "tolerance": tolerance, "stand_in": stand_in, "evidence": evidence, "resolution": 1.0,
+     "paper": -1.0 if relation == "less" else 1.0}
     for relation, ours, half, tolerance, stand_in, evidence in itertools.product(
-            rules.RELATIONS, (-2, -1, 0, 1, 2), (None, 0.5, 5.0), (None, 0.5), (False, True), Evidence):
-        if half is None and (tolerance is None or relation in ("greater", "less")):
-            continue
-        interval = None if half is None else (ours - half, ours + half)
-        result = verdict(evidence=evidence, ours=ours, interval=interval, tolerance=tolerance, relation=relation,
-                         stand_in=stand_in, paper=-1.0 if relation == "less" else 1.0)
-        seen.add((evidence is Evidence.SIMULATED or stand_in, result))
-    assert (True, Verdict.REPRODUCED) not in seen
-    assert {(True, Verdict.CONSISTENT), (True, Verdict.NOT_REPRODUCED), (False, Verdict.REPRODUCED),
-            (False, Verdict.NOT_REPRODUCED)} <= seen
+        rules.RELATIONS, (-2, -1, 0, 1, 2), (None, 0.5, 5.0), (None, 0.5), (False, True), Evidence)
+    if half is not None or (tolerance is not None and relation not in rules.ORDERS)
+]
 
 
-def test_caps_say_why_and_without_our_number_a_claim_is_not_testable():
-    assert "simulated" in judge(evidence="simulated", paper=1, ours=1, tolerance=0)[1]
-    assert "stand-in" in judge(evidence="live", paper=1, ours=1, tolerance=0, stand_in=True)[1]
+def test_no_claim_with_0_inside_its_interval_is_not_reproduced():
+    """Nor does it differ: an order, on either side, with every class of evidence."""
+    held = [c for c in EVERY if c["relation"] in rules.ORDERS and c["interval"][0] <= 0 <= c["interval"][1]]
+    assert len(held) > 100
+    assert {verdict(**claim) for claim in held} == {Verdict.CANNOT_TELL}
+
+
+def test_none_with_a_calibration_is_consistent():
+    """Whatever the number: what was put in is no evidence, nor is that it came out otherwise."""
+    assert {verdict(**claim, calibrated=True) for claim in EVERY} == {Verdict.BY_CONSTRUCTION}
+    result, reason = judge(evidence="simulated", paper=91, ours=90, interval=(88, 92), resolution=5, calibrated=True)
+    assert result is Verdict.BY_CONSTRUCTION and reason.startswith("the pool was calibrated on it; ")
+    assert verdict(ours=None, calibrated=True) is Verdict.NOT_TESTABLE
+
+
+def test_only_the_papers_own_setting_reproduces_or_does_not():
+    """Every relation, on either side, with and without an interval."""
+    seen = {(rules.own_setting(claim["evidence"], claim["stand_in"]), verdict(**claim)) for claim in EVERY}
+    there = {Verdict.REPRODUCED, Verdict.NOT_REPRODUCED}
+    assert {result for own, result in seen if own} == there | {Verdict.CONSISTENT, Verdict.CANNOT_TELL}
+    assert {result for own, result in seen if not own} == {Verdict.CONSISTENT, Verdict.DIFFERS, Verdict.CANNOT_TELL}
+
+
+def test_a_question_of_our_own_has_a_plain_answer():
+    orders = [claim | {"paper": None} if claim["relation"] in rules.ORDERS else claim for claim in EVERY]
+    assert {verdict(**claim, own=True) for claim in orders} == {Verdict.YES, Verdict.NO, Verdict.CANNOT_TELL}
+    assert verdict(ours=None, own=True) is Verdict.NOT_TESTABLE
+    with pytest.raises(ValueError, match="a claim of the paper's is not `own`"):
+        verdict(paper=3, interval=(0.5, 2), relation="greater", own=True)
+
+
+def test_without_our_number_a_claim_is_not_testable():
     assert verdict(ours=None) is Verdict.NOT_TESTABLE
     assert verdict(ours=None, relation="greater", paper=None) is Verdict.NOT_TESTABLE
 
@@ -127,6 +182,9 @@ def test_caps_say_why_and_without_our_number_a_claim_is_not_testable():
     ({"relation": "less", "paper": None, "ours": -1.0, "tolerance": 0}, "no interval given"),  # a bare estimate
     ({"relation": "greater", "paper": -3, "interval": (0.5, 2)}, "paper is -3 with relation 'greater'"),
     ({"relation": "less", "paper": 3, "ours": -1, "interval": (-2, -0.5)}, "paper is 3 with relation 'less'"),
+    ({"relation": "greater", "paper": 0, "interval": (0.5, 2)}, "paper is 0 with relation 'greater'"),
+    ({"interval": (0, 2)}, "no resolution given"),
+    ({"tolerance": 1, "resolution": -1}, "resolution -1"),
     ({"ours": True, "tolerance": 0}, "ours is True"),
     ({"paper": None, "tolerance": 1}, "needs the paper's number"),
     ({"paper": "1", "tolerance": 1}, "paper is '1'"),

@@ -17,9 +17,9 @@ def discrepancies(checks: Iterable[Check]) -> pd.DataFrame:
     """The discrepancy ledger: checks that do not agree, observations, and the released code beside the paper."""
     rows = []
     for check in checks:
-        if check.verdict is Verdict.NOT_REPRODUCED:
+        if check.verdict in (Verdict.NOT_REPRODUCED, Verdict.CANNOT_TELL):
             paper = "above 0" if check.printed is None else number(check.printed)
-            status = "tie" if check.printed is None and check.computed == 0 else "disagrees"
+            status = "tie" if check.verdict is Verdict.CANNOT_TELL else "disagrees"
             rows.append((check.item, paper, number(check.computed), status, check.source))
     rows += [(item, paper, ours, "differs", where) for item, paper, ours, where in observations()]
     for row in published("released_code").fillna("–").to_dict("records"):

@@ -27,7 +27,7 @@ def draw_kappa(curves: pd.DataFrame) -> Figure:
         ax.errorbar(curve["n"], curve["simulated"], gaps, fmt=marker, color=colour, markersize=5)
         ax.axhline(curve["limit"].iloc[0], **STATED)
     ax.set_xscale("log")
-    ax.set(title="kappa-bar does not grow with n", ylabel="$n\\alpha^2/\\beta$", ylim=(0, None),
+    ax.set(title="kappa-bar levels off as n grows", ylabel="$n\\alpha^2/\\beta$", ylim=(0, None),
            xlabel="n (lines: order statistics; marks: simulated; dashed: $\\alpha^2\\mu_{eff}$)")  # fmt: skip
     ax.legend(loc="center right", bbox_to_anchor=(1, 0.62))
     return fig

@@ -124,8 +124,8 @@ def judge(
         return Verdict.CONSISTENT if outcome == AGREES else Verdict.DIFFERS, reason
     if outcome == EXCLUDES:
         return Verdict.NOT_REPRODUCED, reason
-    # The printed cells were rounded: what only agrees within that is not the number itself.
-    rounded = relation == "equal" and interval is not None and abs(ours - paper) > SLACK
+    # The printed cells were rounded: what agrees only thanks to that is not the printed number itself.
+    rounded = arithmetic and relation == "equal" and abs(ours - paper) > (tolerance or 0.0) + SLACK
     return Verdict.CONSISTENT if rounded else Verdict.REPRODUCED, reason
 
 
@@ -150,7 +150,7 @@ def _equal(
     if arithmetic:
         if not inside:
             return EXCLUDES, f"{differs}, more than rounding allows"
-        return AGREES, differs if gap <= SLACK else f"{differs}, which the rounding of the printed cells allows"
+        return AGREES, near if gap <= allowed else f"{differs}, which the rounding of the printed cells allows"
     if not inside and gap > allowed:
         return EXCLUDES, f"{differs}; the paper's number lies outside our interval"
     where = "the paper's number lies inside our interval" if inside else near

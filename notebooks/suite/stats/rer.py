@@ -17,8 +17,8 @@ def relative_error_reduction(reached: float, best: float) -> float:
     return (reached - best) / (1 - best)
 
 
-def accuracy_tables() -> dict[str, tuple[pd.DataFrame, pd.Series, float]]:
-    """Per published table: E (models x data sets), TRINITY's row, both in [0, 1], and their rounding's half-width."""
+def accuracy_tables() -> dict[str, tuple[pd.DataFrame, pd.Series, pd.Series]]:
+    """Per published table: E (models x data sets), TRINITY's row, both in [0, 1], half-widths of each set's rounding."""
     tables = {}
     for label, name, key, ending, tasks, scale in (
         ("Table 1", "table1_zero_shot", "model", "", HELD_OUT, 100),
@@ -27,7 +27,7 @@ def accuracy_tables() -> dict[str, tuple[pd.DataFrame, pd.Series, float]]:
     ):
         table = published(name).set_index(key)[list(tasks)] / scale
         singles = table[table.index.str.endswith(ending) & (table.index != "TRINITY")]
-        rounding = max(half_unit(decimals(name, task)) for task in tasks) / scale
+        rounding = pd.Series({task: half_unit(decimals(name, task)) for task in tasks}) / scale
         tables[label] = (singles, table.loc["TRINITY"], rounding)
     return tables
 
@@ -47,6 +47,25 @@ def per_task() -> pd.DataFrame:
     rows = []
     for label, (singles, trinity, h) in accuracy_tables().items():
         for task, best in singles.max().items():
-            ratios = (relative_error_reduction(trinity[task] + x, best - x) for x in (0, -h, h))
+            ratios = (relative_error_reduction(trinity[task] + x, best - x) for x in (0, -h[task], h[task]))
             rows.append((label, task, singles[task].idxmax(), *ratios))
     return pd.DataFrame(rows, columns=["table", "task", "best single", "RER", "low", "high"])
+
+
+def readings() -> pd.DataFrame:
+    """Errors removed in percent, for each published table: of the means, as the mean over tasks, MT-Bench included.
+
+    MT-Bench counts as a share of its top score, 10. `low`, `high`: what the rounding of the cells allows.
+    """
+    rows, tasks = [], per_task().set_index("table")[["RER", "low", "high"]]
+    for label, (singles, trinity, h) in accuracy_tables().items():
+        best, reached = singles.mean(axis=1).max(), trinity.mean()
+        ratios = [relative_error_reduction(reached + x, best - x) for x in (0, -h.mean(), h.mean())]
+        rows += [(f"the averages of {label}", *ratios), (f"the mean over tasks of {label}", *tasks.loc[label].mean())]
+    table = published("table1_zero_shot").set_index("model")["mt_bench"] / 10
+    best, h = table.drop("TRINITY").max(), half_unit(decimals("table1_zero_shot", "mt_bench")) / 10
+    ratios = [relative_error_reduction(table["TRINITY"] + x, best - x) for x in (0, -h, h)]
+    with_fourth = [(3 * mean + last) / 4 for mean, last in zip(tasks.loc["Table 1"].mean(), ratios, strict=True)]
+    rows.append(("the mean over tasks of Table 1 with MT-Bench", *with_fourth))
+    frame = pd.DataFrame(rows, columns=["reading", "percent", "low", "high"])
+    return frame.assign(**{name: 100 * frame[name] for name in ("percent", "low", "high")})
