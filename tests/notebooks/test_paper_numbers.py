@@ -90,7 +90,7 @@ def test_table1_average_leaves_mt_bench_out():
 def test_counts_of_each_status_and_the_claims_made_of_them(checks, tmp_path, monkeypatch):
     """Whoever changes a table or a rule must look at this: it is the notebook's headline."""
     statuses = pd.Series([check.verdict.value for check in checks.values()]).value_counts().to_dict()
-    assert statuses == {"reproduced": 58, "not reproduced": 14, "consistent": 1}
+    assert statuses == {"reproduced": 61, "not reproduced": 13, "consistent": 1, "cannot tell": 1}
     assert checks["fig15-sum-math500"].computed == pytest.approx(100.1)  # rounded shares, within rounding
     assert checks["fig15-sum-math500"].verdict is Verdict.CONSISTENT
     monkeypatch.setenv("TRINITY_STAGING", str(tmp_path))
@@ -125,8 +125,8 @@ def test_the_rounding_rule_has_two_steps(plant):
         ("text_numbers", "5.8,1", "5.9,1", "last-token-drop"),
         ("table4_optimizers", "0.615,0.880", "0.615,0.870", "table4-table2-math500"),
         ("fig15_agent_selection", "87.9", "87.4", "fig15-sum-livecodebench"),
-        ("fig3_in_distribution", "TRINITY,0.95", "TRINITY,0.92", "fig3-beats-single-math500"),
-        ("fig4_livecodebench", "0.862", "0.850", "fig4-beats-single"),
+        ("fig3_in_distribution", "TRINITY,0.95", "TRINITY,0.89", "fig3-beats-single-math500"),
+        ("fig4_livecodebench", "0.862", "0.702", "fig4-beats-single"),
     ],
 )
 def test_a_planted_error_of_each_kind_is_found(plant, groups, name, old, new, id):

@@ -31,7 +31,7 @@ class Notebook(BaseModel, extra="forbid"):
 
     name: str = Field(alias="notebook")
     profile: str
-    answer: dict[Literal["claimed", "found", "sure", "change"], str]
+    answer: dict[Literal["claimed", "found", "sure", "change"], str] = {}
     claims: list[Claim]
     tables: list[Picture]
     figures: list[Picture]
