@@ -56,7 +56,7 @@ def budget_curve(curves: Mapping[str, pd.DataFrame], paper_budget: int, best_sin
     ax.axhline(best_single, color=style.GREY, linewidth=1)
     ax.annotate("best agent alone", (ax.get_xlim()[0], best_single), fontsize=8, color=style.GREY, va="bottom")
     ax.set(xlabel="atomic evaluations", ylabel="score on test questions (%)")
-    ax.set_title("Where each method wins")
+    ax.set_title("Score against budget")
     ax.set_xlim(right=ax.get_xlim()[1] * 4)
     return fig
 
