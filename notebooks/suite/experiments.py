@@ -37,8 +37,6 @@ from trinity_core.training.task import Task
 from trinity_core.training.train import PAPER_BUDGET, TrainingError, TrainingResult, train
 from trinity_core.world import Plays
 
-TRAIN_PER_FAMILY = 16
-TEST_PER_FAMILY = 24
 REPLICATES = 4  # rollouts a question in an evaluation
 
 
@@ -49,7 +47,8 @@ class Experiment:
     `head` and `head_settings` as for `make_head`; `sampling` as in `Task`; `whiten`: states are whitened;
     `settings` replaces the method's own; `transcript` and `max_turns` as in `LoopSettings`; `position` as in
     `load_encoder`; `svf`: theta begins with SVF offsets of that rule; `checkpoints`: smaller budgets, judged too;
-    `per_family`: training questions of each family; `without`: roles and agents, by name, that are never chosen.
+    `per_family`: training questions of each family (None: all that the profile has); `without`: roles and agents, by
+    name, that are never chosen; `assumptions`: pairs of the pool's assumptions and the values put in their place.
     """
 
     method: str = "sep-cma-es"
@@ -66,8 +65,9 @@ class Experiment:
     position: str = "penultimate"
     svf: str | None = None
     checkpoints: tuple[int, ...] = ()
-    per_family: int = TRAIN_PER_FAMILY
+    per_family: int | None = None
     without: tuple[str, ...] = ()
+    assumptions: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,26 +92,37 @@ def get_world(
     max_turns: int = 5,
     position: str = "penultimate",
     per_family: int | None = None,
+    assumptions: tuple[tuple[str, float], ...] = (),
 ) -> SimulatedWorld:
-    """The world of a profile's questions of one split: the first `per_family` of each family (None: what training and
-    evaluation use), the simulated pool calibrated on all of the profile's questions. Made once a process."""
-    count = per_family or (TRAIN_PER_FAMILY if split == "train" else TEST_PER_FAMILY)
-    return _world(profile, split, transcript, max_turns, position, count)
+    """The world of a profile's questions of one split: the first `per_family` of each family (None: all), the simulated
+    pool calibrated on all of the profile's questions. Made once a process."""
+    count = per_family or get_profile(profile).per_family
+    return _world(profile, split, transcript, max_turns, position, count, assumptions)
 
 
 @lru_cache(maxsize=8)
-def _world(profile: str, split: str, transcript: str, max_turns: int, position: str, count: int) -> SimulatedWorld:
-    every = load_questions(per_family=get_profile(profile).per_family)
-    kinds = [[q for q in every if (q.family, q.split) == (family, split)] for family in FAMILIES]
+def _world(profile: str, split: str, transcript: str, max_turns: int, position: str, count: int, changed: tuple) -> Any:
     settings = LoopSettings(transcript=transcript, max_turns=max_turns)  # type: ignore[arg-type]
-    pool = load_pool("paper7", questions=every)
+    pool = _pool(get_profile(profile).per_family, changed)
+    kinds = [[q for q in pool.questions if (q.family, q.split) == (family, split)] for family in FAMILIES]
     return SimulatedWorld([q for kind in kinds for q in kind[:count]], pool, get_encoder(profile, position), settings)
+
+
+@lru_cache(maxsize=4)
+def _pool(per_family: int, changed: tuple[tuple[str, float], ...]) -> Any:
+    return load_pool("paper7", questions=load_questions(per_family=per_family), assumptions=dict(changed))
+
+
+def evaluation_world(experiment: Experiment) -> SimulatedWorld:
+    """The world of the test questions on which an experiment is judged."""
+    e = experiment
+    return get_world(e.profile, "test", e.transcript, e.max_turns, e.position, assumptions=e.assumptions)
 
 
 def make_task(experiment: Experiment) -> Task:
     """The task of an experiment, on this process's world."""
     e = experiment
-    world = get_world(e.profile, "train", e.transcript, e.max_turns, e.position, e.per_family)
+    world = get_world(e.profile, "train", e.transcript, e.max_turns, e.position, e.per_family, e.assumptions)
     transform = Whitening.fit(first_states(world)) if e.whiten else None
     head = make_head(e.head, world.n_agents, world.d, **e.head_settings)
     if e.without:
@@ -141,7 +152,7 @@ def run_experiment(experiment: Experiment, log: str | Path | None = None, progre
     e, task = experiment, make_task(experiment)
     how = {"settings": e.settings, "log": log, "progress": progress, "checkpoints": e.checkpoints}
     result = train(e.method, task, e.budget, e.seed, **how)
-    test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
+    test = evaluation_world(e)
 
     def rewards(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return task.rewards(theta, REPLICATES), task.rewards(theta, REPLICATES, test)
@@ -201,9 +212,9 @@ def seeds_of(experiment: Experiment, seeds: int) -> list[Experiment]:
     return [replace(experiment, seed=seed) for seed in range(1, seeds + 1)]
 
 
-def meet_transcripts(encoder: Encoder, profile: str, turns: int = 4) -> int:
-    """Meets every transcript of up to `turns` answers of the training and test questions, so that no policy of five
-    turns can read one that the bank lacks (released rule: only answers enter a transcript); returns how many."""
+def meet_transcripts(encoder: Encoder, profile: str, turns: int = 3) -> int:
+    """Meets every transcript of up to `turns` answers of the training and test questions (released rule: only answers
+    enter a transcript); returns how many. A policy that reads longer ones meets those itself."""
     bank, met = StateBank(encoder), 0
     worlds = [get_world(profile, split) for split in ("train", "test")]
     for world, place in tqdm([(w, place) for w in worlds for place in range(len(w.questions))], unit="question"):

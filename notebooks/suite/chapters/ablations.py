@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task
+from suite.experiments import REPLICATES, Experiment, Trained, evaluation_world, make_task
 from suite.published import BENCHMARKS, published
 from suite.stats import scores
 from suite.stats.scores import AVERAGE
@@ -71,7 +71,7 @@ def taken_away(full: Sequence[Trained], variants: Mapping[str, Experiment], fami
     whole, pairs = np.stack([run.test_rewards for run in full]), {}
     for variant, e in variants.items():
         if e.without:
-            task, world = make_task(e), get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
+            task, world = make_task(e), evaluation_world(e)
             pairs[variant] = whole, np.stack([task.rewards(run.result.theta, REPLICATES, world) for run in full])
     return scores.leads(pairs, families, parts=(AVERAGE,))
 

@@ -21,7 +21,16 @@ import pandas as pd
 
 from suite.chapters.what_it_learned import entropy, readings
 from suite.evaluation import blind, play_all, rewards_of
-from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task, run_all, run_experiments, seeds_of
+from suite.experiments import (
+    REPLICATES,
+    Experiment,
+    Trained,
+    evaluation_world,
+    make_task,
+    run_all,
+    run_experiments,
+    seeds_of,
+)
 from suite.published import BENCHMARKS, by_family, published, text_number
 from suite.stats.scores import AVERAGE
 from suite.stats.turns import behaviour, plays_turns
@@ -94,7 +103,7 @@ def run_soft(experiment: Experiment) -> Trained:
     e, task = experiment, make_task(experiment)
     soft = SoftGate(task.world, task.head, task.sampling, task.transform, seed=e.seed)
     result = train(e.method, soft, e.budget, e.seed, settings=e.settings)
-    plays = task.judge(result.theta, REPLICATES, get_world(e.profile, "test", e.transcript, e.max_turns, e.position))
+    plays = task.judge(result.theta, REPLICATES, evaluation_world(e))
     return Trained(e, result, task.rewards(result.theta, REPLICATES), plays.reward.reshape(-1, REPLICATES), plays)
 
 
@@ -137,7 +146,7 @@ class Played:
 def play_again(trained: Sequence[Trained]) -> Played:
     """Plays the results of several seeds of one row; `own` repeats their test rewards."""
     e = trained[0].experiment
-    world = get_world(e.profile, "test", e.transcript, e.max_turns, e.position)
+    world = evaluation_world(e)
     task = replace(make_task(e), world=world)
     thetas, head = np.stack([run.result.theta for run in trained]), task.head
     modes = {mode: {"mode": mode, "transform": task.transform} for mode in ("sample", "argmax")}

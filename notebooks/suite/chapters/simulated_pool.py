@@ -74,8 +74,7 @@ def world_of(pool: SimulatedPool, split: str = "test", **changed: float) -> Worl
     assumptions = pool.assumptions.model_copy(update=changed)
     places = [n for n, question in enumerate(pool.questions) if question.split == split]
     questions = [pool.questions[n] for n in places]
-    terms = pool.terms[0][places], pool.terms[1][:, places]
-    logits = calibrated_logits(pool.agents, questions, terms, assumptions, pool.targets)
+    logits = calibrated_logits(pool.agents, questions, pool.terms.at(places), assumptions, pool.targets)
     return World(logits, np.array([question.family for question in questions]), assumptions)
 
 

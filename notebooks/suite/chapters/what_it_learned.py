@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from suite.evaluation import alone
-from suite.experiments import REPLICATES, Trained, get_world, make_task
+from suite.experiments import REPLICATES, Trained, evaluation_world, make_task
 from suite.stats.intervals import Estimate, mean_interval, ratio_interval
 from suite.stats.separability import svm
 from trinity_core.heads import agent_role_probabilities
@@ -97,7 +97,7 @@ def replay(runs: Sequence[Trained]) -> tuple[Task, list[Plays]]:
     """The task of several seeds of one experiment on its test questions, and each one's rollouts, played again: nodes
     of `Trained.test_plays` are numbers of another process's world."""
     e = runs[0].experiment
-    task = replace(make_task(e), world=get_world(e.profile, "test", e.transcript, e.max_turns, e.position))
+    task = replace(make_task(e), world=evaluation_world(e))
     return task, [task.judge(run.result.theta, REPLICATES) for run in runs]
 
 

@@ -22,7 +22,7 @@ from trinity_core.rollout import LoopSettings
 
 COLUMNS = {"aime": "aime2025", "bigcode": "bigcodebench", "gpqa": "gpqa_d"}  # family -> column of Table 1
 NAMES = {family: TASK_NAMES[column] for family, column in COLUMNS.items()}
-PER_FAMILY = 30  # as many as AIME2025 has
+PER_FAMILY = 60  # as many as the smallest family has
 
 
 @lru_cache(maxsize=1)

@@ -1,9 +1,11 @@
 """What the simulated agents can do: abilities solved so that each agent alone scores what was published for it.
 
-    P(agent a alone is right on question q) = sigmoid(theta(a, f, s) - difficulty(q) + private(a, q))
+    P(agent a alone is right on question q) = sigmoid(theta(a, f, s) - difficulty(q) + subject(a, u) + private(a, q))
 
-with f, s the question's family and split, difficulty ~ N(0, s_d^2), private ~ N(0, s_p^2), both keyed by what they
-belong to. theta is the root of: mean over the questions of (f, s) = the agent's published score on f.
+with f, s, u the question's family, split and subject (or template: what its text shows), difficulty ~ N(0, s_d^2),
+subject ~ N(0, s_u^2), private ~ N(0, s_p^2), all keyed by what they belong to. The subject term is what a reader of the
+text can learn; the private one nobody can foresee. theta is the root of: mean over the questions of (f, s) = the agent's
+published score on f.
 
 Scores are read from `data/paper`. Where a family's table has no row of an agent, its score is assumed (`assumed: true`)
 by the rule of `assumed_score`, from a related task on which all agents have one.
@@ -15,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,6 +44,7 @@ class Assumptions(Strict):
 
     difficulty_sd: Logits
     private_sd: Logits
+    subject_sd: Logits
     plan_gain_good: Logits
     plan_gain_vague: Logits
     diagnosis_gain: Logits
@@ -50,8 +53,12 @@ class Assumptions(Strict):
     accept_right_strong: Share
     accept_wrong_weak: Share
     accept_wrong_strong: Share
-    first_slip: Share
+    names_role: Share
     token_spread: Share
+
+    def own(self, terms: Terms) -> np.ndarray:
+        """What sets an agent apart on a question, (L, n) in logits: its subject's term and the private one."""
+        return self.subject_sd * terms.subject + self.private_sd * terms.private
 
     def accept(self, right: bool, skill: Any) -> Any:
         """P(ACCEPT) for a right or a wrong answer by a Verifier whose own chance on the question is `skill`."""
@@ -167,15 +174,35 @@ def output_tokens(file: SimulatedFile, families: Sequence[str]) -> dict[tuple[st
         raise PoolError(f"{missing}: no row or column of {TOKEN_TABLE}, or no family under `tokens`") from None
 
 
-def draw_terms(agents: Sequence[Agent], questions: Sequence[Question], seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Standard normal (difficulty (n,), private (L, n)), keyed by (seed, question) and (seed, agent, question)."""
+class Terms(NamedTuple):
+    """Standard normals: of each question (n,), of each agent on each question (L, n), and of each agent on each
+    question's subject (L, n)."""
+
+    difficulty: np.ndarray
+    private: np.ndarray
+    subject: np.ndarray
+
+    def at(self, places: Sequence[int]) -> Terms:
+        """Those of some questions."""
+        return Terms(self.difficulty[places], self.private[:, places], self.subject[:, places])
+
+
+def subject_of(question: Question) -> str:
+    """What a question is about, as its text shows: its subject, or the template that it was made by."""
+    return str(question.meta.get("subject") or question.meta.get("template") or question.family)
+
+
+def draw_terms(agents: Sequence[Agent], questions: Sequence[Question], seed: int) -> Terms:
+    """The terms, keyed by (seed, question), (seed, agent, question) and (seed, agent, family, subject)."""
 
     def normal(*key: str | int) -> float:
         return NormalDist().inv_cdf(max(float(uniforms(1, *key)[0]), 2.0**-54))
 
+    kinds = [(question.family, subject_of(question)) for question in questions]
     difficulty = np.array([normal("difficulty", seed, question.id) for question in questions])
     private = np.array([[normal("private", seed, agent.name, q.id) for q in questions] for agent in agents])
-    return difficulty, private
+    drawn = [{kind: normal("subject", seed, agent.name, *kind) for kind in dict.fromkeys(kinds)} for agent in agents]
+    return Terms(difficulty, private, np.array([[of_agent[kind] for kind in kinds] for of_agent in drawn]))
 
 
 def solve_abilities(targets: np.ndarray, difficulty: np.ndarray, private: np.ndarray) -> np.ndarray:
@@ -194,16 +221,16 @@ def solve_abilities(targets: np.ndarray, difficulty: np.ndarray, private: np.nda
 def calibrated_logits(
     agents: Sequence[Agent],
     questions: Sequence[Question],
-    terms: tuple[np.ndarray, np.ndarray],
+    terms: Terms,
     assumptions: Assumptions,
     targets: Mapping[tuple[str, str], Target],
 ) -> np.ndarray:
     """Logits (L, n) of every agent's own chance, theta solved for each (family, split), from `draw_terms`' normals."""
-    difficulty, private = assumptions.difficulty_sd * terms[0], assumptions.private_sd * terms[1]
-    logits = np.empty(private.shape)
+    difficulty, own = assumptions.difficulty_sd * terms.difficulty, assumptions.own(terms)
+    logits = np.empty(own.shape)
     for family, split in dict.fromkeys((q.family, q.split) for q in questions):
         rows = [n for n, q in enumerate(questions) if (q.family, q.split) == (family, split)]
         scores = np.array([targets[agent.name, family].value for agent in agents])
-        theta = solve_abilities(scores, difficulty[rows], private[:, rows])
-        logits[:, rows] = theta[:, None] - difficulty[rows] + private[:, rows]
+        theta = solve_abilities(scores, difficulty[rows], own[:, rows])
+        logits[:, rows] = theta[:, None] - difficulty[rows] + own[:, rows]
     return logits

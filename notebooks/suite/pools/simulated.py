@@ -1,12 +1,12 @@
 """The simulated pool: text-producing, fallible agents of different strength, which stand in for LLMs.
 
 One draw decides each reply. With theta, difficulty and private as in `calibration`, p = sigmoid(theta - difficulty +
-private) is agent a's own chance on question q, and
+subject + private) is agent a's own chance on question q, and
 
-    Worker    right with chance sigmoid(logit p + plan gain + diagnosis gain), else one of the question's wrong answers;
+    Worker    right with chance sigmoid(logit p + plan gain + diagnosis gain), else the question's wrong answer;
               first, where it sees an answer that no Verifier has rejected, it repeats that one with chance `keep`
-    Thinker   says the concrete plan with chance p, else the general one: who could solve it can plan it. It names the
-              Worker next, or the Verifier where there is an answer that it would accept itself
+    Thinker   says the concrete plan with chance p, else the general one: who could solve it can plan it. With chance
+              `names_role` it names who is next: the Verifier where it would accept the answer itself, else the Worker
     Verifier  accepts a right or a wrong answer with its own rates, linear in p; a REVISE names a fault with chance p
 
 The gain of a plan is that of the last plan which the Worker can read, whoever said it; a diagnosis counts where it is
@@ -63,8 +63,15 @@ class SimulatedPool(ScriptedPool):
 
     remedy = "give it in load_pool(..., questions=...)"
 
-    def __init__(self, config: Mapping[str, Any], questions: Sequence[Question] | None = None, seed: int = 0) -> None:
-        file = checked(SimulatedFile, config, "the file")
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        questions: Sequence[Question] | None = None,
+        seed: int = 0,
+        assumptions: Mapping[str, float] | None = None,
+    ) -> None:
+        changed = {**config, "assumptions": {**config.get("assumptions", {}), **(assumptions or {})}}
+        file = checked(SimulatedFile, changed, "the file")
         self.agents = tuple(entry.agent() for entry in file.agents)
         self.assumptions, self.seed = file.assumptions, int(seed)
         questions = load_questions() if questions is None else questions
@@ -85,7 +92,7 @@ class SimulatedPool(ScriptedPool):
 
     def _say_all(self, place: int, question: Question) -> SimulatedQuestion:
         says = sayings(question)
-        correct = {kept(says.right): True} | {kept(text): False for text in says.wrong}
+        correct = {kept(says.right): True, kept(says.wrong): False}
         good = {parse_suggestion(texts[0]).plan: bool(value) for value, texts in enumerate(says.plans)}
         return SimulatedQuestion(place, question, says, correct, good, kept(says.diagnosis, "verifier"))
 
@@ -138,10 +145,11 @@ class SimulatedPool(ScriptedPool):
             diagnosed = case.verdict == known.diagnosis and not self._right(known, case.answer)
             if draw[0] < self._solves(agent, known.place, good, diagnosed):
                 return says.right
-            return says.wrong[0 if draw[2] < gains.first_slip else -1]
+            return says.wrong
         accept = gains.accept(self._right(known, case.answer), skill)
         if case.role == "thinker":
-            return says.plans[draw[0] < skill][stands and draw[1] < accept]
+            named = 1 + (stands and draw[1] < accept) if draw[2] < gains.names_role else 0
+            return says.plans[draw[0] < skill][named]
         if draw[0] < accept:
             return says.accept
         return says.diagnosis if draw[2] < skill else says.revise

@@ -1,6 +1,6 @@
 """What simulated agents say: a small closed set of real texts a question.
 
-One right solution, one or two plausible wrong ones, a concrete and a general plan, and a few verdicts. The words
+One right solution, a plausible wrong one, a concrete and a general plan, and a few verdicts. The words
 around an answer depend on the question only: a coordinator must read neither the agent nor whether the answer is right
 off the wording. The draw picks what is said (see `simulated`).
 
@@ -26,6 +26,7 @@ from trinity_core.types import Question
 
 PLAYED = ("math", "choice", "text", "code")
 UNDECIDED = "cannot be determined"
+NEXT = ("", "\nNEXT: WORKER", "\nNEXT: VERIFIER")
 
 
 @functools.cache
@@ -36,12 +37,20 @@ def texts() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Sayings:
+<<<<<<< HEAD
     """The closed set of one question, whole messages. `plans[good][to_verifier]`: the general (0) or concrete (1) plan
     that names the Worker (0) or the Verifier (1) next."""
+=======
+    """The closed set of one question: whole messages, as the roles' contracts want them.
+
+    `plans[good][named]`: the general (0) or concrete (1) plan that names nobody (0), the Worker (1) or the Verifier (2)
+    to act next.
+    """
+>>>>>>> 0c9d9d3 (A pool with something to read: an agent by subject term; one wrong answer a question; naming is an assumption)
 
     right: str
-    wrong: tuple[str, ...]
-    plans: tuple[tuple[str, str], tuple[str, str]]
+    wrong: str
+    plans: tuple[tuple[str, str, str], tuple[str, str, str]]
     accept: str
     revise: str
     diagnosis: str
@@ -60,8 +69,8 @@ def sayings(question: Question) -> Sayings:
     fault = words["diagnosis"][kind].format(a=a, b=b)
     return Sayings(
         right=solution(question, work, question.reference),
-        wrong=tuple(solution(question, work, slip) for slip in slips(question)),
-        plans=tuple(tuple(f"PLAN: {plan}\nNEXT: {role}" for role in ("WORKER", "VERIFIER")) for plan in plans),
+        wrong=solution(question, work, slip(question)),
+        plans=tuple(tuple(f"PLAN: {plan}{role}" for role in NEXT) for plan in plans),
         accept=f"{words['accept'][pick[3]]}\nVERDICT: ACCEPT",
         revise=f"{words['revise'][pick[4]]}\nVERDICT: REVISE",
         diagnosis=f"{fault}\nVERDICT: REVISE",
@@ -85,8 +94,8 @@ def landmarks(question: Question) -> tuple[str, str]:
     return words[0], next(word for word in words[1:] if word != words[0])
 
 
-def slips(question: Question) -> list[str]:
-    """One or two wrong answers, in an order keyed by the question; few, so that transcripts repeat."""
+def slip(question: Question) -> str:
+    """The question's wrong answer, one of several drawn by the question; one, so that transcripts repeat."""
     reference = question.reference
     if question.kind == "code":
         nothing = f"def {question.meta.get('entry_point') or 'solve'}(*arguments):\n    pass\n"
@@ -99,7 +108,7 @@ def slips(question: Question) -> list[str]:
         found = expressions if question.kind == "math" else text_slips(question)
     found = list(dict.fromkeys(found))
     keys = [float(uniforms(1, "slip", question.id, number)[0]) for number in range(len(found))]
-    return [slip for _, slip in sorted(zip(keys, found, strict=True))][:2]
+    return min(zip(keys, found, strict=True))[1]
 
 
 def number_slips(reference: str) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from suite.worlds.tree import DIAGNOSIS, GOOD_PLAN, NONE, REVISE, VAGUE_PLAN, Si
 from trinity_core.draws import SEP, key_text, uniform_rows
 from trinity_core.rollout import TURNS_A_REPLICATE, LoopSettings
 from trinity_core.types import ROLES, Question
-from trinity_core.world import THINKER, VERIFIER, WORKER, Plays
+from trinity_core.world import NOBODY, THINKER, VERIFIER, WORKER, Plays
 
 CHARACTERS_A_TOKEN = 4
 PLANS = (None, "vague", "good")
@@ -51,8 +50,6 @@ class SimulatedWorld(CompiledWorld):
         )
         self._skill = table(pool.plan_probability)
         self._accept = table(lambda a, i: [pool.accept_probability(a, i, right) for right in both])  # wrong/right
-        first = pool.assumptions.first_slip  # share of the first of two wrong answers; one alone has all
-        self._spread = np.array([[first if len(pool.known(i).says.wrong) > 1 else inf, inf] for i in ids])
         tokens = [[pool.mean_tokens(a, q.family) for q in self.questions] for a in range(self.n_agents)]
         self._tokens = np.array(tokens)
         self._price = np.array([agent.price or (np.nan, np.nan) for agent in pool.agents])
@@ -91,10 +88,9 @@ class SimulatedWorld(CompiledWorld):
         unjudged = (answer >= 0) & ~sent_back
         # Worker: repeats an answer that nobody has sent back, or solves, or slips.
         chance = self._solve[agent, question, plan + 1, row["diagnosed"].astype(int)]
-        slip = 1 + np.argmax(draw[:, 2, None] < self._spread[question], axis=1)
-        work = np.where(draw[:, 0] < chance, 0, slip)
+        work = np.where(draw[:, 0] < chance, 0, 1)
         work = np.where(unjudged & (draw[:, 1] < self.pool.assumptions.keep), answer, work)
-        good = draw[:, 0] < skill
+        good, names = draw[:, 0] < skill, draw[:, 2] < self.pool.assumptions.names_role
         verdict = np.where(draw[:, 2] < skill, DIAGNOSIS, REVISE)
         saying = np.choose(role, [work, np.where(good, GOOD_PLAN, VAGUE_PLAN), verdict])
         # What it costs.
@@ -106,7 +102,7 @@ class SimulatedWorld(CompiledWorld):
         return Replies(
             saying,
             accepts=draw[:, 0] < accept,
-            suggests=np.where(unjudged & (draw[:, 1] < accept), VERIFIER, WORKER),
+            suggests=np.where(names, np.where(unjudged & (draw[:, 1] < accept), VERIFIER, WORKER), NOBODY),
             plan=np.where(handed_on, good.astype(int), NONE),
             tokens_in=tokens_in,
             tokens_out=tokens_out,

@@ -3,7 +3,7 @@
 Agents that say one of a few texts a question make transcripts that are paths of sayings, and so can be numbers. A node
 of `SimulatedTree` holds what the simulated pool would read in a prompt, found once with the real `build_prompt`:
 
-    saying      0: the right answer, 1 and 2: wrong ones, 3 and 4: the general and the concrete plan, 5 and 6: REVISE
+    saying      0: the right answer, 1: the wrong one, 2 and 3: the general and the concrete plan, 4 and 5: REVISE
                 without and with a diagnosis (an ACCEPT ends the rollout)
     rejected    a Verifier has sent the latest answer back; `diagnosed`: and named the fault of a wrong one
     plan        the last plan that a Worker can read: -1 none, 0 general, 1 concrete
@@ -21,8 +21,8 @@ from suite.pools.prompts import read_case
 from trinity_core.roles import Transcript, build_prompt, condense, parse_suggestion
 from trinity_core.types import ROLES, Message, Question
 
-VAGUE_PLAN, GOOD_PLAN, REVISE, DIAGNOSIS = 3, 4, 5, 6
-SAYINGS = 7
+VAGUE_PLAN, GOOD_PLAN, REVISE, DIAGNOSIS = 2, 3, 4, 5
+SAYINGS = 6
 NONE = -1  # no answer, no plan, not met yet
 
 
@@ -95,7 +95,7 @@ class SimulatedTree(Tree):
         super().__init__(questions, rule, SAYINGS, *flags, ("characters", np.int32, (len(ROLES), 3)))
 
     def _sayings(self, node: int) -> range:
-        return range(1 + len(self._known[self.rows["question"][node]].says.wrong))
+        return range(VAGUE_PLAN)
 
     def _follow(self, node: int, saying: int) -> int:
         role = "worker" if saying < VAGUE_PLAN else "thinker" if saying < REVISE else "verifier"
@@ -121,10 +121,9 @@ class SimulatedTree(Tree):
 
 
 def _texts(known: Any) -> list[str]:
-    """What a transcript keeps of each saying, "" for wrong answers that the question does not have."""
+    """What a transcript keeps of each saying."""
     says = known.says
-    answers = [says.right, *says.wrong]
-    worker = [condense("worker", said(text)) for text in answers] + [""] * (VAGUE_PLAN - len(answers))
+    worker = [condense("worker", said(text)) for text in (says.right, says.wrong)]
     plans = [parse_suggestion(texts[0]).plan for texts in says.plans]
     verdicts = [condense("verifier", said(text)) for text in (says.revise, says.diagnosis)]
     return [*worker, *plans, *verdicts]
