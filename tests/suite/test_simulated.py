@@ -22,11 +22,11 @@ from suite.chapters import simulated_pool as coordination
 from suite.chapters.simulated_pool import model_moments, spreads
 from suite.checkers.check import check_answer, extract_code
 from suite.pools import load_pool
-from suite.pools.calibration import assumed_score, cell, logit, sigmoid, solve_abilities, table
+from suite.pools.calibration import assumed_score, cell, logit, sigmoid, solve_abilities, subject_of, table
 from suite.pools.config import read_config
 from suite.pools.prompts import kept, read_case, said
 from suite.pools.simulated import SimulatedPool
-from suite.pools.solutions import number_slips, sayings, slips
+from suite.pools.solutions import number_slips, sayings, slip
 from suite.questions import FAMILIES, load_questions
 from suite.questions.heldout import load_heldout
 from suite.recordings.readers import read_table
@@ -103,13 +103,11 @@ def test_real_checkers_tell_the_right_text_from_every_wrong_one(family):
     for question in questions:
         BY_ID.setdefault(question.id, question)
         says = sayings(question)
-        assert 1 <= len(says.wrong) <= 3 and len(set(says.wrong)) == len(says.wrong)
         assert right(question.id, kept(says.right)), (question.id, says.right)
-        for text in says.wrong:
-            assert not right(question.id, kept(text)), (question.id, question.reference, text)
-            if question.kind not in ("code", "math"):
-                found = check_answer(question.kind, question.reference, text, question=question)
-                assert found.answer is not None, (question.id, text)
+        assert not right(question.id, kept(says.wrong)), (question.id, question.reference, says.wrong)
+        if question.kind not in ("code", "math"):
+            found = check_answer(question.kind, question.reference, says.wrong, question=question)
+            assert found.answer is not None, (question.id, says.wrong)
 
 
 def test_code_texts_pass_and_fail_in_the_real_sandbox_too():
@@ -118,23 +116,23 @@ def test_code_texts_pass_and_fail_in_the_real_sandbox_too():
         says = sayings(question)
         outcomes = [
             check_answer("code", question.reference, text, question=question).correct
-            for text in (says.right, *says.wrong)
+            for text in (says.right, says.wrong)
         ]
-        assert outcomes == [True] + [False] * len(says.wrong), question.id
+        assert outcomes == [True, False], question.id
 
 
 def test_every_text_keeps_its_role_s_contract_is_short_and_tells_neither_agent_nor_rightness():
     for question in QUESTIONS[::7]:
         says = sayings(question)
-        answers, verdicts = (says.right, *says.wrong), (says.revise, says.diagnosis)
+        answers, verdicts = (says.right, says.wrong), (says.revise, says.diagnosis)
         assert len({text.partition("\n")[0] for text in answers}) == 1  # right and wrong begin alike
         for texts in says.plans:
-            for role, text in zip(("worker", "verifier"), texts, strict=True):
-                found = suggestion(said(text), "released")
-                assert found.plan and found.next_role == role
+            for role, text in zip((None, "worker", "verifier"), texts, strict=True):
+                found = suggestion(said(text), "released")  # counts only with both of its parts
+                assert bool(found.plan) == (role is not None) and found.next_role == role
         assert judge(said(says.accept)).accept
         assert all(not judge(said(text)).accept and judge(said(text)).diagnosis for text in verdicts)
-        lines = [says.plans[0][0], says.plans[1][0], *verdicts]
+        lines = [says.plans[0][1], says.plans[1][1], *verdicts]
         assert len(set(lines)) == 4 and max(len(line.split()) for line in (*lines, says.accept)) <= 20
         assert question.kind == "code" or max(len(text.split()) for text in answers) <= 16
 
@@ -147,8 +145,7 @@ def test_slips_are_those_a_person_makes():
     assert number_slips("1") == ["2", "0", "11", "3"] and "8" in number_slips("-8")
     assert number_slips("x^2") == []
     question = next(question for question in QUESTIONS if question.kind == "choice")
-    found = slips(question)
-    assert len(set(found)) == 2 and set(found) < set("ABCD") - {question.reference}
+    assert slip(question) in set("ABCD") - {question.reference}
 
 
 def test_questions_that_cannot_be_played_are_refused_by_name():
@@ -224,7 +221,7 @@ def test_agents_complement_each_other(pool):
         chances = pool.chances[:, rows]
         assert chances.max(axis=0).mean() > chances.mean(axis=1).max() + 0.02
         assert len(set(chances.argmax(axis=0).tolist())) >= 4
-    alike = SimulatedPool(changed(private_sd=0.0), TEST, SEED)  # without private terms the best is the best everywhere
+    alike = SimulatedPool(changed(private_sd=0.0, subject_sd=0.0), TEST, SEED)  # without terms of its own the best is the best everywhere
     assert np.ptp(alike.chances.argmax(axis=0)[:120]) == 0
 
 
@@ -247,7 +244,8 @@ def test_replies_do_not_depend_on_order_threads_batch_or_the_questions_around(po
     assert asyncio.run(ask_all()) == expected
     a, messages, r = calls[0]
     assert pool.reply(a, messages, np.int64(r)) == pool.reply(a, messages, r)
-    assert {pool.reply(a, work(TEST[300]), r).text for r in range(40)} > {pool.reply(a, work(TEST[300]), 0).text}
+    even = min(TEST, key=lambda question: abs(pool.probability(a, question) - 0.5))
+    assert len({pool.reply(a, work(even), r).text for r in range(40)}) == 2
     other = load_pool("paper7", questions=QUESTIONS, seed=1)
     assert [other.reply(*call) for call in calls] != expected
 
@@ -304,7 +302,7 @@ def test_a_diagnosis_helps_only_where_the_answer_was_wrong():
     for question in TEST[::20]:
         says = sayings(question)
         fault, blunt = kept(says.diagnosis, "verifier"), kept(says.revise, "verifier")
-        told = [work(question, ("worker", kept(says.wrong[0])), ("verifier", text)) for text in (fault, blunt)]
+        told = [work(question, ("worker", kept(says.wrong)), ("verifier", text)) for text in (fault, blunt)]
         false = work(question, ("worker", kept(says.right)), ("verifier", fault))
         texts = [[strong.reply(a, prompt, 7).text for a in range(7)] for prompt in (*told, false, work(question))]
         assert texts[0] == [says.right] * 7
@@ -314,10 +312,10 @@ def test_a_diagnosis_helps_only_where_the_answer_was_wrong():
 def test_a_worker_keeps_an_answer_at_the_stated_rate_unless_it_was_rejected():
     stubborn, free = (SimulatedPool(changed(keep=value), TEST, SEED) for value in (1.0, 0.0))
     question = TEST[300]
-    shown = ("worker", kept(sayings(question).wrong[0]))
+    shown = ("worker", kept(sayings(question).wrong))
     revised = work(question, shown, ("verifier", "REVISE do it again"))
     for a in range(7):
-        assert stubborn.reply(a, work(question, shown), 1).text == sayings(question).wrong[0]
+        assert stubborn.reply(a, work(question, shown), 1).text == sayings(question).wrong
         assert free.reply(a, work(question, shown), 1).text == free.reply(a, work(question), 1).text
         assert stubborn.reply(a, revised, 1).text == stubborn.reply(a, work(question), 1).text
 
@@ -329,7 +327,7 @@ def test_verifiers_accept_at_their_rates(pool, is_right):
         accepted, chances = [], []
         for question in questions:
             says = sayings(question)
-            prompt = verify(question, says.right if is_right else says.wrong[0])
+            prompt = verify(question, says.right if is_right else says.wrong)
             chances += [pool.accept_probability(agent, question, is_right)] * 10
             accepted += [judge(pool.reply(agent, prompt, r)).accept for r in range(10)]
         sd = math.sqrt(sum(p * (1 - p) for p in chances)) / len(chances)
@@ -344,7 +342,7 @@ def test_a_stronger_thinker_says_the_good_plan_more_often(pool):
     prompts = {q.id: build_prompt("thinker", Transcript(q.text)) for q in questions}
     shares = []
     for agent in (0, 4):
-        said = [pool.reply(agent, prompts[q.id], r).text == sayings(q).plans[1][0] for q in questions for r in range(4)]
+        said = [pool.reply(agent, prompts[q.id], r).text == sayings(q).plans[1][1] for q in questions for r in range(4)]
         wanted = np.mean([pool.plan_probability(agent, q) for q in questions])
         assert abs(np.mean(said) - wanted) < 2.6 * math.sqrt(wanted * (1 - wanted) / len(said))
         shares.append(np.mean(said))
@@ -355,21 +353,36 @@ def test_a_thinker_sends_what_it_would_accept_to_the_verifier(pool):
     sure = SimulatedPool(changed(**SURE), FEW, SEED)
     question = TEST[0]
     says = sayings(question)
-    for answer, rejected, role in ((says.right, False, "verifier"), (says.wrong[0], False, "worker"),
+    for answer, rejected, role in ((says.right, False, "verifier"), (says.wrong, False, "worker"),
                                    (says.right, True, "worker")):  # fmt: skip
         transcript = Transcript(question.text).append("worker", kept(answer))
         if rejected:
             transcript = transcript.append("verifier", "REVISE again")
-        message = sure.reply(0, build_prompt("thinker", transcript, answer=kept(answer)), 1)
-        assert suggestion(message).next_role == role
+        prompt = build_prompt("thinker", transcript, answer=kept(answer))
+        assert suggestion(sure.reply(0, prompt, 1)).next_role == role
+        assert suggestion(SimulatedPool(changed(**SURE, names_role=0.0), FEW, SEED).reply(0, prompt, 1)).next_role is None
+
+
+def test_what_sets_agents_apart_by_subject_is_shared_by_its_questions_and_as_wide_as_stated():
+    """Over 14 subjects and 7 agents accuracies differ as on MMLU-Pro: 0.25 on the logit scale."""
+    pool = SimulatedPool(changed(), QUESTIONS, SEED)
+    for agent in range(7):
+        by_subject = {}
+        for question, term in zip(pool.questions, pool.terms.subject[agent], strict=True):
+            assert by_subject.setdefault((question.family, subject_of(question)), term) == term
+    a, draws = pool.assumptions, np.random.default_rng(0)
+    noise = np.hypot(a.difficulty_sd, a.private_sd) * draws.standard_normal(20_000)
+    shifts = a.subject_sd * np.linspace(-2, 2, 9)
+    spread = np.polyfit(shifts / a.subject_sd, [logit(np.mean(sigmoid(0.8 + shift + noise))) for shift in shifts], 1)[0]
+    assert spread == pytest.approx(0.25, abs=0.02)
 
 
 def test_released_rule_shows_the_plan_to_the_next_call_and_the_verdict_to_nobody(pool):
     question = TEST[300]
     plan = parse_suggestion(sayings(question).plans[1][0]).plan
-    seen = work(question, ("worker", kept(sayings(question).wrong[0])), rule="released", plan=plan)
+    seen = work(question, ("worker", kept(sayings(question).wrong)), rule="released", plan=plan)
     case = read_case(*(message["content"] for message in seen))
-    assert (case.plan, case.answer, case.verdict) == (plan, kept(sayings(question).wrong[0]), None)
+    assert (case.plan, case.answer, case.verdict) == (plan, kept(sayings(question).wrong), None)
     forgotten = read_case(*(message["content"] for message in work(question, ("thinker", plan), rule="released")))
     assert forgotten.plan is None
     always = SimulatedPool(changed(plan_gain_good=50.0, keep=0.0), TEST, SEED)

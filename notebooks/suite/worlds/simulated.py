@@ -98,7 +98,7 @@ class SimulatedWorld(CompiledWorld):
         width = self.pool.assumptions.token_spread
         tokens_out = np.rint(self._tokens[agent, question] * (1 - width + 2 * width * draw[:, 3]))
         cost = tokens_in * self._price[agent, 0] + tokens_out * self._price[agent, 1]
-        handed_on = (role == THINKER) & (self.settings.transcript == "released")
+        handed_on = (role == THINKER) & names & (self.settings.transcript == "released")
         return Replies(
             saying,
             accepts=draw[:, 0] < accept,
