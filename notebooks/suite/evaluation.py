@@ -8,12 +8,15 @@ Symbols: S -> thetas, n_q -> questions of the world, R -> rollouts a question, K
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from suite.experiments import REPLICATES
+from trinity_core.heads import make_head
 from trinity_core.training.task import FRESH
+from trinity_core.types import ROLES
 from trinity_core.world import Plays
 
 
@@ -42,6 +45,23 @@ def untrained(world: Any, head: Any, replicates: int = REPLICATES) -> Plays:
     """The head with all weights 0, which draws agent and role evenly whatever it reads; so no text is encoded."""
     nothing = {"adapted_states": lambda candidates, nodes: np.zeros((len(nodes), world.d))}
     return play_all(world, head, np.zeros((1, head.size)), replicates, **nothing)
+
+
+def fixed(
+    world: Any, logits: Mapping[str, tuple[Any, Any]], replicates: int = REPLICATES, mode: str = "sample"
+) -> Plays:
+    """A rule that looks at nothing but the question's family and whether there is an answer: family -> logits (L + 3,)
+    before the first answer, and after it."""
+    head, families = make_head("linear", world.n_agents, world.d), list(logits)
+    weights = np.zeros((world.n_agents + len(ROLES), world.d))
+    weights[:, : 2 * len(families)] = np.concatenate([np.array(pair, float) for pair in logits.values()]).T
+    family = np.array([families.index(question.family) for question in world.questions])
+
+    def seen(candidates: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        answered = world.tree.answer[nodes] >= 0
+        return np.eye(world.d)[2 * family[world.tree.rows["question"][nodes]] + answered]
+
+    return play_all(world, head, weights.ravel()[None], replicates, adapted_states=seen, mode=mode)
 
 
 def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES, **settings: Any) -> Plays:
