@@ -37,16 +37,11 @@ def texts() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Sayings:
-<<<<<<< HEAD
-    """The closed set of one question, whole messages. `plans[good][to_verifier]`: the general (0) or concrete (1) plan
-    that names the Worker (0) or the Verifier (1) next."""
-=======
     """The closed set of one question: whole messages, as the roles' contracts want them.
 
     `plans[good][named]`: the general (0) or concrete (1) plan that names nobody (0), the Worker (1) or the Verifier (2)
     to act next.
     """
->>>>>>> 0c9d9d3 (A pool with something to read: an agent by subject term; one wrong answer a question; naming is an assumption)
 
     right: str
     wrong: str
