@@ -19,6 +19,8 @@ from trinity_core.training.task import FRESH
 from trinity_core.types import ROLES
 from trinity_core.world import Plays
 
+NEVER = -60.0  # a logit that is not chosen in any draw
+
 
 def play_all(world: Any, head: Any, thetas: Any, replicates: int = REPLICATES, **settings: Any) -> Plays:
     """Every question `replicates` times for each of `thetas` (S, n): Plays of shape (S, n_q R), question by question.
@@ -62,6 +64,41 @@ def fixed(
         return np.eye(world.d)[2 * family[world.tree.rows["question"][nodes]] + answered]
 
     return play_all(world, head, weights.ravel()[None], replicates, adapted_states=seen, mode=mode)
+
+
+def hand_written(train: Any, world: Any) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """Rules that a person would write down, for `fixed` on `world`; agents are picked by their chances on the training
+    questions of the same family, for a family that `train` lacks on all of them.
+
+    - even choice, no early Verifier: any agent in any role, but no Verifier before there is an answer, who ends all;
+    - best agent, always a Thinker: the agent that is best on all training questions plans, and names who acts next;
+    - best two, plan and check: of each family, the best agent acts until there is an answer, then the second best.
+    """
+    single = np.concatenate(list(alone(train).values()))
+    asked = np.array([question.family for question in train.questions])
+    kinds = list(dict.fromkeys(asked))
+    overall = np.mean([single[:, asked == kind].mean(axis=1) for kind in kinds], axis=0)
+    best = int(overall.argmax())
+    thinks = _only(world, best, "thinker")
+    found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {
+        "even choice, no early Verifier": {},
+        "best agent, always a Thinker": {},
+        "best two, plan and check": {},
+    }
+    even, trap, plain, pair = _only(world), _only(world, None, "thinker", "worker"), *list(found.values())[1:]
+    for kind in dict.fromkeys(question.family for question in world.questions):
+        mean = single[:, asked == kind].mean(axis=1) if kind in kinds else overall
+        first, second = np.argsort(-mean, kind="stable")[:2].tolist()
+        found["even choice, no early Verifier"][kind] = trap, even
+        plain[kind] = thinks, thinks
+        pair[kind] = _only(world, first, "thinker"), _only(world, second, "thinker")
+    return found
+
+
+def _only(world: Any, agent: int | None = None, *roles: str) -> np.ndarray:
+    """Logits (L + 3,) that allow one agent (None: all) and some roles (none given: all), evenly."""
+    allowed = np.array([agent in (None, a) for a in range(world.n_agents)] + [r in (roles or ROLES) for r in ROLES])
+    return np.where(allowed, 0.0, NEVER)
 
 
 def blind(world: Any, head: Any, thetas: Any, plays: Plays, replicates: int = REPLICATES, **settings: Any) -> Plays:

@@ -30,29 +30,26 @@ def colour_of(system: str) -> str:
 
 
 def draw_systems(rows: pd.DataFrame, cost: pd.DataFrame, groups: Iterable[Sequence[str]]) -> Figure:
-    """A panel a family and the mean of `score_rows`, a row a system; `groups` of systems stand apart, from top to
+    """The mean of the four families of `score_rows`, a row a system; `groups` of systems stand apart, from top to
     bottom. The grey band is TRINITY's interval; amounts of `cost_rows` stand at the right."""
-    parts, places = rows["part"].unique(), {}
+    places: dict[str, float] = {}
     for number, group in enumerate(groups):
         places |= {system: len(places) + place + 0.6 * number for place, system in enumerate(group)}
-    extent, widths = (13.2, 0.26 * (max(places.values()) + 4)), [1.0] * (len(parts) - 1) + [1.4]
-    fig, axes = plt.subplots(1, len(parts), figsize=extent, sharey=True, width_ratios=widths)
-    for ax, part in zip(axes, parts, strict=True):
-        own = rows[rows["part"] == part].set_index("system").loc[list(places)]
-        ax.axvspan(*own.loc[TRINITY, ["low", "high"]], color=BAND, linewidth=0, zorder=0)
-        for name, row in own.iterrows():
-            marker, size = ("*", 13) if name == TRINITY else ("o", 6.5)
-            style.interval(ax, row, places[name], colour_of(name), marker, size, hollow=name == BOUND)
-        ax.set(title=part if part != "mean" else "mean of the four", xlabel="right (%)")
-        ax.grid(axis="y", visible=False)
-    axes[0].set_yticks(list(places.values()), list(places))
-    axes[0].set_ylim(max(places.values()) + 0.7, -1.6)
-    for text in axes[0].get_yticklabels():
+    own = rows[rows["part"] == "mean"].set_index("system").loc[list(places)]
+    fig, ax = plt.subplots(figsize=(8.6, 0.26 * (max(places.values()) + 4)))
+    ax.axvspan(*own.loc[TRINITY, ["low", "high"]], color=BAND, linewidth=0, zorder=0)
+    for name, row in own.iterrows():
+        marker, size = ("*", 13) if name == TRINITY else ("o", 6.5)
+        style.interval(ax, row, places[name], colour_of(name), marker, size, hollow=name == BOUND)
+    ax.set(xlabel="right (%), mean of the four families", title="The same questions, pool and draws for every system")
+    ax.grid(axis="y", visible=False)
+    ax.set_yticks(list(places.values()), list(places))
+    ax.set_ylim(max(places.values()) + 0.7, -1.6)
+    for text in ax.get_yticklabels():
         text.set_fontweight("bold" if text.get_text() == TRINITY else "normal")
-    _amounts(axes[-1], places, cost)
-    fig.suptitle("The same questions, pool and draws for every system", x=0.01, ha="left", fontweight="bold")
+    _amounts(ax, places, cost)
     handles = [
-        style.mark_paper(axes[0], np.nan, at=0, axis="x", label="the paper (summaries' table)"),
+        style.mark_paper(ax, np.nan, at=0, axis="x", label="the paper (summaries' table)"),
         plt.Line2D([], [], color=style.GREY, linewidth=3, marker="o", markersize=6.5, label="ours, 95 % interval"),
         plt.Rectangle((0, 0), 1, 1, color=BAND, label="TRINITY's interval"),
     ]

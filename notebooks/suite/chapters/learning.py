@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from suite.evaluation import alone
 from suite.experiments import REPLICATES, Experiment, Trained, get_world, make_task
 from suite.published import BENCHMARKS
 from suite.stats import scores
@@ -77,14 +79,25 @@ def part(base: Experiment) -> Experiment:
     return replace(base, per_family=3 * (len(get_world(base.profile, "train").questions) // len(BENCHMARKS)) // 4)
 
 
-def validated(runs: Sequence[Trained]) -> Estimate:
-    """The reward (percent) of trainings on `part` of the training questions, on the quarter that they left out."""
+def above_alone(runs: Sequence[Trained], left_out: bool) -> Estimate:
+    """Points of trainings on `part` above the best agent alone, on the questions that they were trained on or on the
+    quarter that they left out: these are not equally hard, so no reward of the one can stand beside one of the other.
+    """
     base = runs[0].experiment
     world = get_world(base.profile, "train")
     size = len(world.questions) // len(BENCHMARKS)  # of each family
-    out = [place for place in range(len(world.questions)) if place % size >= base.per_family]
-    found = np.stack([make_task(run.experiment).rewards(run.result.theta, REPLICATES, world)[out] for run in runs])
-    return scores.score(found, [world.questions[place].family for place in out])
+    places = [place for place in range(len(world.questions)) if (place % size >= base.per_family) == left_out]
+    families = [world.questions[place].family for place in places]
+    found = np.stack([make_task(run.experiment).rewards(run.result.theta, REPLICATES, world)[places] for run in runs])
+    single = best_alone(world)[1]
+    return scores.lead(found, single[:, places], families)
+
+
+def best_alone(world: Any) -> tuple[str, np.ndarray]:
+    """The agent that is best alone on a world's questions, families weighing alike, and its chances (1, n_q)."""
+    families, chances = [question.family for question in world.questions], alone(world)
+    name = max(chances, key=lambda agent: scores.score(chances[agent], families).value)
+    return name, chances[name]
 
 
 def at_budget(runs: Sequence[Trained], budget: int) -> np.ndarray:

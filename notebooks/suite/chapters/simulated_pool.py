@@ -14,7 +14,7 @@ covariance between two agents needs no correction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -23,11 +23,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
 
-from suite.pools.calibration import Assumptions, calibrated_logits, sigmoid
+from suite.pools.calibration import Assumptions, calibrated_logits, sigmoid, subject_of
 from suite.pools.simulated import SimulatedPool
 from suite.pools.solutions import sayings
 from trinity_core.roles import Transcript, build_prompt
-from trinity_core.types import Role
+from trinity_core.types import Question, Role
 
 NONE, WRONG, RIGHT = 0, 1, 2  # the latest answer
 FRESH, REVISED, DIAGNOSED = 0, 1, 2  # the last verdict on it
@@ -238,6 +238,37 @@ def complementarity(world: World, pool: SimulatedPool) -> pd.DataFrame:
         }
         for n, name in enumerate(world.rows)
     )
+
+
+def readable(pool: SimulatedPool) -> pd.DataFrame:
+    """What choosing an agent for a single call gains by what is known of a question: test questions, percent, one row a
+    way to choose. Learnt: the agent that was best on the training questions of the same kind; known: by the pool's own
+    terms. Only the last row needs more than a text shows."""
+    train, test = (world_of(pool, split) for split in ("train", "test"))
+    asked = [question for question in pool.questions if question.split == "test"]
+    places = [n for n, question in enumerate(pool.questions) if question.split == "test"]
+    shown = test.logits - pool.assumptions.private_sd * pool.terms.at(places).private
+    learnt_on = [question for question in pool.questions if question.split == "train"]
+    chances = sigmoid(train.logits)
+
+    def learnt(kind: Callable[[Question], str]) -> np.ndarray:
+        kinds = np.array([kind(question) for question in learnt_on])
+        best = {name: int(chances[:, kinds == name].mean(axis=1).argmax()) for name in dict.fromkeys(kinds.tolist())}
+        family = family_rank(train, 0)
+        of_family = {question.family: int(family[n]) for n, question in enumerate(learnt_on)}
+        return np.array([best.get(kind(question), of_family[question.family]) for question in asked])
+
+    ways = {
+        "one agent for all": np.full(len(asked), best_single(train)),
+        "by family, learnt": learnt(lambda question: question.family),
+        "by subject or template, learnt": learnt(lambda question: f"{question.family} {subject_of(question)}"),
+        "by all that the text shows, known": shown.argmax(axis=0),
+        "by question, known": test.logits.argmax(axis=0),
+    }
+    right = {name: sigmoid(test.logits)[agent, np.arange(len(asked))] for name, agent in ways.items()}
+    rows = {name: [*100 * test.scores(values), 100 * test.scores(values).mean()] for name, values in right.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*test.rows, "mean"])
+    return table.rename_axis("agent chosen").reset_index()
 
 
 def measured(pool: SimulatedPool, replicates: int, split: str = "test", z: float = 2.576) -> pd.DataFrame:
