@@ -19,8 +19,9 @@ from matplotlib import pyplot as plt
 
 from suite.commands import main as trinity
 from suite.published import published
-from suite.results import Evidence, Results, Verdict, judge, ledger, pages, style
+from suite.results import Evidence, Results, Verdict, headlines, judge, ledger, pages, style
 from suite.results import verdicts as rules
+from suite.results.results import MIME
 from suite.results.tables import Table
 from suite.results.texts import number
 from suite.runner import freshness, run
@@ -551,6 +552,38 @@ def test_a_notebook_without_claims_still_appears(root):
     notebooks = ledger.load(root / "smoke", "smoke", {})
     for page in (pages.as_markdown(notebooks, "smoke"), pages.as_html(notebooks, "smoke", root / "smoke")):
         assert "01 Anatomy of a decision" in page and "this notebook teaches" in page
+
+
+def committed_claims() -> list[dict[str, str]]:
+    """Every claim in the outputs of the repository's notebooks, of notebooks that say the same id twice both."""
+    found = []
+    for path in sorted(paths.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                found += output.get("data", {}).get(MIME, ())
+    return found
+
+
+def test_committed_notebooks_judge_every_id_once_and_by_the_rules():
+    claims = committed_claims()
+    ids = [claim["id"] for claim in claims]
+    assert len(ids) == len(set(ids)) > 100
+    for claim in claims:
+        assert Verdict(claim["verdict"]) in (rules.OWN if claim["own"] else rules.CLAIM), claim["id"]
+        if re.search(r"[<>] 0\)?$", claim["paper"]) and (ends := re.fullmatch(r"\[(\S+), (\S+)\]", claim["interval"])):
+            low, high = (float(end.replace("−", "-").replace(",", "")) for end in ends.groups())
+            if low <= 0 <= high:
+                assert claim["verdict"] in ("cannot tell", "by construction"), claim["id"]
+        if "calibrated on it" in claim["reason"]:
+            assert claim["verdict"] == "by construction", claim["id"]
+
+
+def test_readme_begins_with_the_headline_table_of_the_committed_notebooks():
+    text = headlines.README.read_text(encoding="utf-8")
+    assert headlines.readme() == text, "trinity run --update writes the table anew"
+    known = headlines.committed()
+    assert {id for ids in headlines.HEADLINES.values() for id in ids} <= set(known)
+    assert len(headlines.HEADLINES) >= 12
 
 
 def test_the_command_imports_nothing_heavy():

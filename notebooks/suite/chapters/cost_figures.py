@@ -53,14 +53,14 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
 
 
 def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
-    """Score against each cost (column -> axis label), the Pareto front as a line, TRINITY with its interval. Columns
+    """Score against each cost (column -> axis label), the Pareto front as a line, TRINITY and the front with intervals. Columns
     method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool)."""
     fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
     for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):
         for kind, (colour, marker, text) in KINDS.items():
             part = frame[frame["kind"] == kind]
-            if kind == "coordinator":
-                ax.vlines(part[cost], part["low"], part["high"], color=colour, linewidth=1.4)
+            barred = part if kind == "coordinator" else part[part[f"front {cost}"]]  # those that the text compares
+            ax.vlines(barred[cost], barred["low"], barred["high"], color=colour, linewidth=1.4)
             ax.plot(part[cost], part["score"], marker, color=colour, linestyle="none", label=text, zorder=4,
                     markersize=15 if marker == "*" else 7, markeredgecolor="white", markeredgewidth=0.6)  # fmt: skip
         best = frame[frame[f"front {cost}"]].sort_values(cost)

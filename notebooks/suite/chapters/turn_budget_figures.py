@@ -29,10 +29,9 @@ TURN_LOOKS = {
 def budget(
     panels: Mapping[str, Mapping[str, pd.DataFrame]],
     lines: Mapping[str, Mapping[str, float]],
-    paper: Mapping[str, pd.DataFrame],
 ) -> Figure:
     """One panel a question set: title -> {curve's name: columns K, value, low, high}, all in percent. `lines`: title ->
-    {agent: its score alone}, drawn across; `paper`: title -> columns K, value, drawn as marks."""
+    {agent: its score alone}, drawn across."""
     fig, axes = plt.subplots(1, len(panels), figsize=(5.6 * len(panels), 4.3), squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         for name, curve in curves.items():
@@ -44,17 +43,14 @@ def budget(
             ax.axhline(value, color=colour, linewidth=1.2, linestyle=(0, (3, 1, 1, 1)))
             ax.text(1.01, value, f"{agent}\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=8,
                     color=colour)  # fmt: skip
-        if title in paper:
-            for number, row in enumerate(paper[title].itertuples()):
-                style.mark_paper(ax, row.value, at=row.K, label=None if number else "paper (output cap lifted)")
         ax.set(title=title, xlabel="turn budget K", ylabel="pass@1 (%)")
         ax.set_xticks(range(1, max(curve["K"].max() for curve in curves.values()) + 1))
     fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return fig
 
 
-def gains(curves: Mapping[str, pd.DataFrame], paper: Mapping[int, float], base: int) -> Figure:
-    """Points above pass@1 at K = `base`, one line a family, with intervals; `paper`: K -> the paper's gain."""
+def gains(curves: Mapping[str, pd.DataFrame], base: int) -> Figure:
+    """Points above pass@1 at K = `base`, one line a family, with intervals."""
     fig, ax = plt.subplots(figsize=(7.2, 4.0))
     ends = {}
     for shift, (family, curve) in enumerate(curves.items()):
@@ -66,13 +62,10 @@ def gains(curves: Mapping[str, pd.DataFrame], paper: Mapping[int, float], base: 
     last, (low, high) = curve["K"].iloc[-1], ax.get_ylim()
     for family, value in style.apart(ends, 0.055 * (high - low)).items():
         ax.text(last + 0.3, value, family, color=style.FAMILY_COLOURS[family], va="center", fontsize=9)
-    for number, (K, value) in enumerate(paper.items()):
-        style.mark_paper(ax, value, at=K, label=None if number else "paper: LiveCodeBench, output cap lifted")
     ax.axhline(0, color=style.GREY, linewidth=1)
     ax.set(title=f"What more turns add to K = {base}", xlabel="turn budget K", ylabel=f"points above K = {base}")
     ax.set_xticks(range(base, last + 1))
     ax.set_xlim(right=ax.get_xlim()[1] + 0.9)
-    ax.legend(loc="lower right")
     return fig
 
 

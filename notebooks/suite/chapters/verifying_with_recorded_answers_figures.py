@@ -55,9 +55,7 @@ def _beside(ax: Axes, x: np.ndarray, y: np.ndarray, names: Sequence[str], left: 
 
 def matrices(panels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
     """Heat maps (title -> (V, W) percent): rows Verifiers, columns Workers, in the order of `names`."""
-    columns = 2
-    rows = -(-len(panels) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(12, 5.3 * rows), squeeze=False)
+    fig, axes = plt.subplots(1, len(panels), figsize=(6.6 * len(panels), 5.3), squeeze=False)
     for ax, (title, values) in zip(axes.flat, panels.items(), strict=True):
         image = ax.imshow(values, cmap="cividis", vmin=0, vmax=100)
         ax.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=8)
@@ -80,9 +78,9 @@ def systems(panels: Mapping[str, Sequence[tuple[str, str, Estimate]]]) -> Figure
     )
 
 
-def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper: Mapping[int, float]) -> Figure:
+def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float]) -> Figure:
     """Above: accuracy against the turn budget, the best single LLM drawn across (`lines`); below: dollars a question,
-    where they are recorded. `paper`: K -> points above K = 2, drawn from each curve's own value there."""
+    where they are recorded."""
     fig, axes = plt.subplots(2, len(curves), figsize=(4.2 * len(curves), 5.4), sharex=True, squeeze=False,
                              height_ratios=(3, 2))  # fmt: skip
     for number, (title, curve) in enumerate(curves.items()):
@@ -90,10 +88,6 @@ def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper
         top.plot(curve["K"], curve["value"], "o-", color=style.BLACK, markersize=5, label="five turns, trained")
         top.fill_between(curve["K"], curve["low"], curve["high"], color=style.BLACK, alpha=0.12, linewidth=0)
         top.axhline(lines[title], color=style.BLUE, linewidth=1.3, linestyle=(0, (3, 1, 1, 1)), label="best single LLM")
-        base = float(curve.loc[curve["K"] == 2, "value"].iloc[0])
-        for place, (turns, points) in enumerate(paper.items()):
-            label = None if place else "slope of Figure 4, from K = 2"
-            style.mark_paper(top, base + points, at=turns, label=label)
         top.set(title=title)
         if curve["dollars"].notna().all():
             bottom.plot(curve["K"], 1000 * curve["dollars"], "s-", color=style.VERMILION, markersize=5)
@@ -101,7 +95,7 @@ def budget(curves: Mapping[str, pd.DataFrame], lines: Mapping[str, float], paper
         else:
             bottom.text(0.5, 0.5, "costs are not recorded", transform=bottom.transAxes, ha="center", color=style.GREY)
             bottom.set(yticks=[])
-        bottom.set(xlabel="turn budget K", xticks=sorted({*curve["K"].tolist(), *paper}))
+        bottom.set(xlabel="turn budget K", xticks=curve["K"].tolist())
     axes[0, 0].set_ylabel("right answers (%)")
     axes[1, 0].set_ylabel("dollars per 1,000 questions")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
