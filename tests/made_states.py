@@ -8,6 +8,7 @@ import pandas as pd
 from suite.pools import load_pool
 from suite.stats.rollouts import plays_table, rollouts_table
 from suite.worlds.simulated import SimulatedWorld
+from suite.worlds.tree import READ
 from trinity_core.encoder import as_messages, content_key
 from trinity_core.rollout import Job, LoopSettings
 from trinity_core.types import ROLES
@@ -42,11 +43,20 @@ class MadeEncoder:
 
 
 class RoundedEncoder(MadeEncoder):
-    """The same states as a bank would hold them: rounded to float16."""
+    """The same states as a simulated world reads them: of the last answers alone, rounded to float16."""
 
     def encode(self, texts, *, reuse_prefix: bool = False) -> np.ndarray:
         """As `MadeEncoder.encode`."""
-        return super().encode(texts).astype(np.float16).astype(np.float64)
+        return super().encode([_last(text) for text in texts]).astype(np.float16).astype(np.float64)
+
+
+def _last(text):
+    """The messages with the last `READ` answers, under the released rule."""
+    question, *entries = as_messages(text)
+    if len(entries) <= READ or entries[0]["role"] != "thought":
+        return text
+    said = [entry["content"].partition(" ")[2] for entry in entries[-READ:]]
+    return [question, *({"role": "thought", "content": f"{n}. {one}"} for n, one in enumerate(said, 1))]
 
 
 def made_world(questions, d: int = 24, known=None, transcript: str = "released") -> SimulatedWorld:

@@ -164,8 +164,7 @@ def test_behaviour_adds_up(world):
 
 
 def test_a_part_is_taken_from_a_trained_coordinator(world, monkeypatch):
-    for module in (ab, ex):
-        monkeypatch.setattr(module, "get_world", lambda *args, **kwargs: world)
+    monkeypatch.setattr(ex, "get_world", lambda *args, **kwargs: world)
     names = [agent.name for agent in world.pool.agents]
     families = [question.family for question in world.questions]
     variants = ab.variants(ex.Experiment(), names, ["Gemma-3-27B-It"])

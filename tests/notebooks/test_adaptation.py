@@ -127,9 +127,8 @@ def test_arms_share_questions_and_draws():
 
 def test_a_shipped_training_with_svf_comes_out_again():
     """Candidates of a logged generation, played again on the real small model; another processor may flip a choice."""
-    experiment = Experiment(svf="layer")
-    task, seen = make_task(experiment), [0, 1, 2]
-    lines = [json.loads(line) for line in adaptation.training_log(experiment, 1).read_text().splitlines()]
+    task, seen = make_task(adaptation.WITH_SVF), [0, 1, 2]
+    lines = [json.loads(line) for line in adaptation.training_log(adaptation.WITH_SVF, 1).read_text().splitlines()]
     assert len(lines) == 1 + 60 and lines[0]["settings"]["task"] == json.loads(json.dumps(task.describe()))
     learner = SepCmaEs().start(task, 1)
     thetas, rollouts = learner.ask(0)
@@ -141,7 +140,7 @@ def test_a_shipped_training_with_svf_comes_out_again():
 
 def test_a_training_log_that_is_not_there():
     with pytest.raises(FileNotFoundError, match=r"sep-cma-es-svf-layer-99\.jsonl; python data/make/runs\.py 99"):
-        adaptation.with_svf(Experiment(svf="layer"), [99], test_per_family=1, replicates=1)
+        adaptation.with_svf(adaptation.WITH_SVF, [99], test_per_family=1, replicates=1)
 
 
 def test_tokens_read():

@@ -258,3 +258,29 @@ def test_nbval_compares(book, tmp_path):
     nbformat.write(other, tmp_path / "other.ipynb")
     status, printed = nbval(tmp_path / "other.ipynb")
     assert status == 1 and "2 failed, 1 passed" in printed, printed
+
+
+QUOTED = re.compile(r"(?<![\w.,/-])(\d+\.\d+)(?![\w.]*\w)|(?<![\w.,/-])(\d+)(?= (?:points|percent|%))")
+
+
+def forms(value: float) -> set[str]:
+    """How a text may write a number that stands elsewhere with more digits or as a share."""
+    return {f"{x:{form}}" for x in (value, 100 * value) for form in ("g", ".0f", ".1f", ".2f")}
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+def test_a_number_that_the_text_quotes_is_computed_by_a_cell_or_printed_in_the_paper(path):
+    cells = nbformat.read(path, as_version=4).cells
+    computed = [cell.source for cell in cells if cell.cell_type == "code"]
+    computed += [file.read_text(encoding="utf-8") for file in (ROOT / "data" / "paper").glob("*.csv")]
+    for output in (output for cell in cells if cell.cell_type == "code" for output in cell.outputs):
+        computed += [output.get("text", ""), *(v for k, v in output.get("data", {}).items() if k.startswith("text/"))]
+    known = set()
+    for number in re.findall(r"\d[\d,]*\.?\d*", "\n".join(map(str, computed))):
+        known |= forms(float(number.replace(",", "")))
+    for cell in cells:
+        if cell.cell_type != "markdown" or "## Exercises" in cell.source or cell is cells[0]:
+            continue
+        text = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", "", cell.source, flags=re.DOTALL)
+        quoted = [first or second for first, second in QUOTED.findall(text)]
+        assert [number for number in quoted if f"{float(number):g}" not in known] == [], cell.source

@@ -16,7 +16,7 @@ from suite.worlds.live import LiveWorld
 from suite.worlds.recorded import RecordedWorld
 from suite.worlds.routing import RoutingWorld
 from suite.worlds.simulated import SimulatedWorld
-from suite.worlds.tree import SAYINGS, VAGUE_PLAN, SimulatedTree
+from suite.worlds.tree import READ, SAYINGS, VAGUE_PLAN, SimulatedTree
 from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import key_text, uniform_rows, uniforms
 from trinity_core.heads import HEADS, make_head
@@ -170,8 +170,25 @@ def test_only_what_is_read_is_encoded(questions, pool):
     head = make_head("linear", 7, 24)
     plays = world.play(head, *population(head, 20, len(questions)))
     read = np.unique(plays.nodes[plays.nodes >= 0])
-    assert encoder.encoded == len(read) < len(world.tree)
-    assert np.array_equal(world.states(read[::-1]), world.states(read)[::-1]) and encoder.encoded == len(read)
+    kept = {len(world.tree.transcripts[node].entries) for node in np.unique(world.read(read))}
+    assert encoder.encoded == len(np.unique(world.read(read))) < len(world.tree) and max(kept) == READ
+    assert np.array_equal(world.states(read[::-1]), world.states(read)[::-1])
+    assert encoder.encoded == len(np.unique(world.read(read)))
+
+
+def test_a_simulated_world_reads_the_last_answers(questions, pool):
+    """Under the released rule; the whole transcript under the paper's."""
+    world = SimulatedWorld(questions, pool, MadeEncoder(), LoopSettings(transcript="released"))
+    node = np.array([1])
+    for saying in (0, 1, 1, 0, 1):
+        node = world.tree.child(node, np.array([saying]))
+    read = world.tree.transcripts[int(world.read(node)[0])]
+    assert len(world.tree.transcripts[int(node[0])].entries) == 5 and read.question == questions[1].text
+    assert read.entries == world.tree.transcripts[int(node[0])].entries[-READ:]
+    assert np.array_equal(world.states(node), world.states(world.read(node)))
+    whole = SimulatedWorld(questions, pool, MadeEncoder(), LoopSettings(transcript="paper"))
+    nodes = whole.tree.grow(5)
+    assert np.array_equal(whole.read(nodes), nodes)
 
 
 def test_every_world_has_the_protocols_members():

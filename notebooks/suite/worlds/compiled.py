@@ -73,9 +73,13 @@ class CompiledWorld:
         names = [agent.name for agent in self.pool.agents]
         return {"agents": names, "encoder": self.encoder.fingerprint[:16], "loop": asdict(self.settings)}
 
+    def read(self, nodes: np.ndarray) -> np.ndarray:
+        """The nodes whose texts are read at nodes (...): these themselves, unless a subclass leaves something out."""
+        return np.asarray(nodes)
+
     def states(self, nodes: np.ndarray) -> np.ndarray:
         """Hidden states (..., d), float64, of nodes (...)."""
-        nodes = np.asarray(nodes)
+        nodes = self.read(nodes)
         if len(self.tree) > len(self._states):
             size = max(len(self.tree), 2 * len(self._states)) - len(self._states)
             self._states = np.concatenate([self._states, np.empty((size, self.d), np.float16)])
@@ -135,7 +139,7 @@ class CompiledWorld:
         self, head: Any, thetas: np.ndarray, candidates: np.ndarray, nodes: np.ndarray, reading: Any, transform: Any
     ) -> np.ndarray:
         """(batch, L + 3): the population's states are laid out (lambda, most rollouts alive, d) for one product."""
-        states = reading(candidates, nodes)
+        states = reading(candidates, self.read(nodes))
         states = states if transform is None else transform(states)
         counts = np.bincount(candidates, minlength=len(thetas))
         column = np.arange(len(candidates)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -70,6 +70,10 @@ class SimulatedWorld(CompiledWorld):
         draws = self._draws(questions, agents, np.full(len(agents), WORKER), replicates, 1)
         return (draws[:, 0] < self._solve[agents, questions, 0, 0]).astype(np.float64)
 
+    def read(self, nodes: np.ndarray) -> np.ndarray:
+        """The nodes (...) of the last answers alone: see `worlds.tree`."""
+        return self.tree.rows["read"][np.asarray(nodes)]
+
     def _draws(self, questions: Any, agents: Any, roles: Any, replicates: Any, turn: int) -> np.ndarray:
         """(batch, 4): the numbers that `pools.simulated` draws for these calls."""
         calls = zip(*(part.tolist() for part in (questions, agents, roles, replicates)), strict=True)

@@ -8,6 +8,8 @@ of `SimulatedTree` holds what the simulated pool would read in a prompt, found o
     rejected    a Verifier has sent the latest answer back; `diagnosed`: and named the fault of a wrong one
     plan        the last plan that a Worker can read: -1 none, 0 general, 1 concrete
     characters  the length of the prompt of each role, for each plan handed on beside the transcript (released rule)
+    read        the node whose text the coordinator reads here. Under the released rule it reads the last `READ` answers
+                alone: so few texts can be kept in a bank, and a fourth answer tells a head next to nothing (notebook 04)
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from trinity_core.types import ROLES, Message, Question
 VAGUE_PLAN, GOOD_PLAN, REVISE, DIAGNOSIS = 2, 3, 4, 5
 SAYINGS = 6
 NONE = -1  # no answer, no plan, not met yet
+READ = 3  # answers that a simulated world's coordinator reads at most
 
 
 class Tree:
@@ -91,7 +94,7 @@ class SimulatedTree(Tree):
     def __init__(self, questions: Sequence[Question], pool: Any, rule: str) -> None:
         self._known = [pool.known(question) for question in questions]
         self._texts = [_texts(known) for known in self._known]
-        flags = [("rejected", bool), ("diagnosed", bool), ("plan", np.int8)]
+        flags = [("rejected", bool), ("diagnosed", bool), ("plan", np.int8), ("read", np.int32)]
         super().__init__(questions, rule, SAYINGS, *flags, ("characters", np.int32, (len(ROLES), 3)))
 
     def _sayings(self, node: int) -> range:
@@ -117,6 +120,12 @@ class SimulatedTree(Tree):
             for number, role in enumerate(ROLES):
                 prompt = build_prompt(role, transcript, answer=text, plan=plan)
                 row["characters"][number, column] = sum(len(message["content"]) for message in prompt)
+        read = node
+        if self.rule == "released" and len(transcript.entries) > READ:
+            read = place
+            for entry in transcript.entries[-READ:]:
+                read = int(self.child(np.array([read]), np.array([self._texts[place].index(entry.text)]))[0])
+        self.rows["read"][node] = read
         return node
 
 
