@@ -76,23 +76,19 @@ def hand_written(train: Any, world: Any) -> dict[str, dict[str, tuple[np.ndarray
     """
     single = np.concatenate(list(alone(train).values()))
     asked = np.array([question.family for question in train.questions])
-    kinds = list(dict.fromkeys(asked))
-    overall = np.mean([single[:, asked == kind].mean(axis=1) for kind in kinds], axis=0)
-    best = int(overall.argmax())
-    thinks = _only(world, best, "thinker")
-    found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {
-        "even choice, no early Verifier": {},
-        "best agent, always a Thinker": {},
-        "best two, plan and check": {},
-    }
-    even, trap, plain, pair = _only(world), _only(world, None, "thinker", "worker"), *list(found.values())[1:]
+    of_kind = {kind: single[:, asked == kind].mean(axis=1) for kind in dict.fromkeys(asked.tolist())}
+    overall = np.mean(list(of_kind.values()), axis=0)
+    rules: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
     for kind in dict.fromkeys(question.family for question in world.questions):
-        mean = single[:, asked == kind].mean(axis=1) if kind in kinds else overall
-        first, second = np.argsort(-mean, kind="stable")[:2].tolist()
-        found["even choice, no early Verifier"][kind] = trap, even
-        plain[kind] = thinks, thinks
-        pair[kind] = _only(world, first, "thinker"), _only(world, second, "thinker")
-    return found
+        first, second = np.argsort(-of_kind.get(kind, overall), kind="stable")[:2].tolist()
+        thinks = _only(world, int(overall.argmax()), "thinker")
+        for name, logits in (
+            ("even choice, no early Verifier", (_only(world, None, "thinker", "worker"), _only(world))),
+            ("best agent, always a Thinker", (thinks, thinks)),
+            ("best two, plan and check", (_only(world, first, "thinker"), _only(world, second, "thinker"))),
+        ):
+            rules.setdefault(name, {})[kind] = logits
+    return rules
 
 
 def _only(world: Any, agent: int | None = None, *roles: str) -> np.ndarray:

@@ -28,7 +28,7 @@ from suite.profiles import get_profile
 from suite.questions import FAMILIES, load_questions
 from suite.worlds.bank import StateBank
 from suite.worlds.simulated import SimulatedWorld
-from suite.worlds.tree import SimulatedTree
+from suite.worlds.tree import READ, SimulatedTree
 from trinity_core.encoder import Encoder, load_encoder
 from trinity_core.heads import make_head
 from trinity_core.rollout import LoopSettings
@@ -212,14 +212,13 @@ def seeds_of(experiment: Experiment, seeds: int) -> list[Experiment]:
     return [replace(experiment, seed=seed) for seed in range(1, seeds + 1)]
 
 
-def meet_transcripts(encoder: Encoder, profile: str, turns: int = 3) -> int:
-    """Meets every transcript of up to `turns` answers of the training and test questions (released rule: only answers
-    enter a transcript); returns how many. A policy that reads longer ones meets those itself."""
+def meet_transcripts(encoder: Encoder, profile: str) -> int:
+    """Meets every transcript of the training and test questions that a simulated world reads; returns how many."""
     bank, met = StateBank(encoder), 0
-    worlds = [get_world(profile, split) for split in ("train", "test")]
-    for world, place in tqdm([(w, place) for w in worlds for place in range(len(w.questions))], unit="question"):
-        tree = SimulatedTree(world.questions[place : place + 1], world.pool, "released")
-        tree.grow(turns)
-        bank.encode([transcript.messages() for transcript in tree.transcripts])
-        met += len(tree)
+    for world in (get_world(profile, split) for split in ("train", "test")):
+        for question in tqdm(world.questions, unit="question"):
+            tree = SimulatedTree([question], world.pool, "released")
+            tree.grow(READ)
+            bank.encode([transcript.messages() for transcript in tree.transcripts])
+            met += len(tree)
     return met

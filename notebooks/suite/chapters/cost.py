@@ -132,25 +132,18 @@ def front(cost: Sequence[float], score: Sequence[float]) -> np.ndarray:
     return ~better.any(axis=0)
 
 
-PRINTED = {  # setting of Tables 9-12 -> what it is called here; {} stands for the agent
-    "coordination": {TRINITY: TRINITY, "MoA": "MoA", "RouterDC": "RouterDC", "Smoothie": "Smoothie, whole set",
-                     "MasRouter": "MasRouter"},
-    "default_4096": "{}",
-    "self_reflection_x5": "self-reflection: {}",
-    "context_x5": None,  # simulated agents are never cut at a cap
+PRINTED = {  # a coordination method of Tables 9-12 -> what it is called here
+    TRINITY: TRINITY, "MoA": "MoA", "RouterDC": "RouterDC", "Smoothie": "Smoothie, whole set", "MasRouter": "MasRouter",
 }  # fmt: skip
 
 
 def against_printed(use: Mapping[str, pd.DataFrame], families: Sequence[str]) -> pd.DataFrame:
-    """Every cell of Tables 9-12 beside ours: setting, method, task, paper, ours, low, high (NaN: nothing is ours)."""
+    """The coordination methods' cells of Tables 9-12 beside ours: method, task, paper, ours, low, high."""
     rows = []
-    for setting, names in PRINTED.items():
-        for method, cells in printed_tokens(setting).iterrows():
-            name = names[method] if isinstance(names, dict) else names and names.format(method)
-            ours = by_family(cube(use[name], "tokens_out", "seed"), families) if name else {}
-            for family, task in BENCHMARKS.items():
-                rows.append((setting, method, task, float(cells[task]), *ours.get(family, (np.nan,) * 3)))
-    return pd.DataFrame(rows, columns=["setting", "method", "task", "paper", "ours", "low", "high"])
+    for method, cells in printed_tokens("coordination").iterrows():
+        ours = by_family(cube(use[PRINTED[method]], "tokens_out", "seed"), families)
+        rows += [(method, task, float(cells[task]), *ours[family]) for family, task in BENCHMARKS.items()]
+    return pd.DataFrame(rows, columns=["method", "task", "paper", "ours", "low", "high"])
 
 
 # --- what the printed tables say by themselves ---
