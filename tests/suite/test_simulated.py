@@ -10,11 +10,14 @@ import os
 import random
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
+import pandas as pd
 import pytest
 from recorded_files import NO_DATA
 
@@ -30,6 +33,7 @@ from suite.pools.solutions import number_slips, sayings, slip
 from suite.questions import FAMILIES, load_questions
 from suite.questions.heldout import load_heldout
 from suite.recordings.readers import read_table
+from trinity_core.paths import NOTEBOOKS
 from trinity_core.pool import PoolError
 from trinity_core.roles import ROLES, Transcript, build_prompt, condense, judge, parse_suggestion, suggestion
 
@@ -543,3 +547,36 @@ def test_the_assumed_spreads_are_those_of_the_public_record():
     assert spreads(read_table(f"{os.environ['TRINITY_DATA']}/routerdc/gsm8k-test.json").scores, 10) == pytest.approx(
         (3.1, 2.1), abs=0.05
     )
+
+
+@pytest.mark.skipif(not os.environ.get("TRINITY_DATA"), reason=NO_DATA)
+def test_the_assumed_subject_term_is_that_of_the_public_record():
+    """MMLU-Pro: how model and subject interact on the logit scale of accuracies, beyond sampling noise."""
+    right = {}
+    for path in Path(os.environ["TRINITY_DATA"], "mmlu_pro").glob("*.zip"):
+        with zipfile.ZipFile(path) as archive:
+            rows = [row for row in json.loads(archive.read(archive.namelist()[0])) if isinstance(row, dict)]
+        first = {r["question_id"]: (r["category"], r.get("pred") == r["answer"]) for r in reversed(rows)}
+        right[path.stem.split("_")[2]] = pd.DataFrame.from_dict(first, orient="index", columns=["subject", "right"])
+
+    def interaction(*models):
+        kept = sorted(set.intersection(*(set(right[model].index) for model in models)))
+        tables = [right[model].loc[kept].groupby("subject")["right"].agg(["mean", "size"]) for model in models]
+        p, n = (np.array([table[column] for table in tables], float) for column in ("mean", "size"))
+        logits = np.log(p / (1 - p))
+        rest = logits - logits.mean(axis=0) - logits.mean(axis=1, keepdims=True) + logits.mean()
+        free = (p.shape[0] - 1) * (p.shape[1] - 1)
+        return ((rest**2).sum() / free - (1 / (n * p * (1 - p))).mean()) ** 0.5
+
+    seven = [model for model in right if "8B" not in model]
+    assert len(seven) == 7 and interaction(*seven) == pytest.approx(0.25, abs=0.01)
+    strong = [model for model in seven if model.startswith(("gemini", "DeepSeek", "Meta"))]
+    assert interaction(*strong) == pytest.approx(0.18, abs=0.01)
+
+
+def test_notebook_04_lists_every_assumption_of_the_pools_file():
+    cells = json.loads((NOTEBOOKS / "04_simulated_pool.ipynb").read_text(encoding="utf-8"))["cells"]
+    (cell,) = [cell for cell in cells if '"assumptions"' in "".join(cell["source"])]
+    listed = "".join(cell["outputs"][0]["data"]["text/plain"]).splitlines()
+    listed = [line.split()[0] for line in listed[listed.index("") + 1 :]][2:]
+    assert listed == list(read_config("paper7")["assumptions"])
