@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -116,31 +115,15 @@ def test_choices_moved_against_a_plain_loop(task):
 def test_arms_share_questions_and_draws():
     """On the real small model; a theta whose offsets are 0 plays as the head alone does."""
     small = Experiment(profile="smoke", per_family=1, budget=8, settings=SepCmaEs(population=4, rollouts=1))
-    (adapted,) = adaptation.with_svf(replace(small, svf="layer"), [1], test_per_family=1, replicates=2)
-    task, plain = make_task(replace(small, svf="layer")), make_task(small)
-    assert len(adapted.result.theta) == task.svf.size + plain.n
+    plain = adaptation.train_arm(small, seeds=2, test_per_family=1, replicates=2)
+    assert len(plain) == 2 and plain[0].test_rewards.shape == (4, 2) and plain[0].without_offsets is None
+    assert not np.array_equal(plain[0].result.theta, plain[1].result.theta)
+    (adapted,) = adaptation.train_arm(replace(small, svf="layer"), seeds=1, test_per_family=1, replicates=2)
+    task = make_task(replace(small, svf="layer"))
+    assert len(adapted.result.theta) == task.svf.size + len(plain[0].result.theta)
     assert adapted.test_rewards.shape == adapted.without_offsets.shape == (4, 2)
-    weights = np.random.default_rng(0).normal(0, 0.03, plain.n)
-    theta = np.concatenate([np.zeros(task.svf.size), weights])
-    np.testing.assert_array_equal(task.rewards(theta, 2), plain.rewards(weights, 2))
-
-
-def test_a_shipped_training_with_svf_comes_out_again():
-    """Candidates of a logged generation, played again on the real small model; another processor may flip a choice."""
-    task, seen = make_task(adaptation.WITH_SVF), [0, 1, 2]
-    lines = [json.loads(line) for line in adaptation.training_log(adaptation.WITH_SVF, 1).read_text().splitlines()]
-    assert len(lines) == 1 + 60 and lines[0]["settings"]["task"] == json.loads(json.dumps(task.describe()))
-    learner = SepCmaEs().start(task, 1)
-    thetas, rollouts = learner.ask(0)
-    questions, replicates = task.cells(len(thetas), rollouts, 1, 0, 0)
-    plays = task.play(thetas[seen], questions[seen], replicates[seen])
-    assert np.abs(plays.fitness - np.array(lines[1]["fitness"])[seen]).max() < 2.5 / rollouts
-    assert (plays.fitness == np.array(lines[1]["fitness"])[seen]).sum() >= 2
-
-
-def test_a_training_log_that_is_not_there():
-    with pytest.raises(FileNotFoundError, match=r"sep-cma-es-svf-layer-99\.jsonl; python data/make/runs\.py 99"):
-        adaptation.with_svf(adaptation.WITH_SVF, [99], test_per_family=1, replicates=1)
+    theta = np.concatenate([np.zeros(task.svf.size), plain[0].result.theta])
+    np.testing.assert_array_equal(task.rewards(theta, 2), make_task(small).rewards(plain[0].result.theta, 2))
 
 
 def test_tokens_read():

@@ -1,8 +1,8 @@
 """What SVF offsets are made of, which of them act, what they move, and what training makes of them (section 3.1).
 
 `tiny_qwen3` is a small random model of the make of the paper's, into which `write_in_order` writes the nine blocks of
-the released vector one after the other, by NumPy and PyTorch alone, not by `trinity_core.svf`. Trainings with
-SVF take long, since every candidate has hidden states of its own, to be read nowhere: `with_svf` reads their logs.
+the released vector one after the other, by NumPy and PyTorch alone, not by `trinity_core.svf`. `train_arm` is one side
+of an ablation at a small budget: with SVF every candidate has hidden states of its own, to be read nowhere.
 
 Symbols: delta -> `delta`, sigma -> `sigma`, W -> the linear head of `theta`, pi -> `agent_role_probabilities`.
 """
@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,14 +28,9 @@ from suite.stats.separability import Accuracy
 from suite.worlds.simulated import SimulatedWorld
 from trinity_core.encoder import Encoder
 from trinity_core.heads import agent_role_probabilities
-from trinity_core.paths import DATA
 from trinity_core.svf import EMBEDDING, HEAD, MATRICES
 from trinity_core.training.task import Task
-from trinity_core.training.train import PAPER_BUDGET, TrainingResult, train
-
-# The shipped trainings with SVF, at the paper's budget. On 16 questions a family what lies below the adapted block is
-# soon known; on all of them each training would take hours.
-WITH_SVF = Experiment(svf="layer", per_family=16)
+from trinity_core.training.train import TrainingResult, train
 
 
 def qwen3_shapes() -> SimpleNamespace:
@@ -168,29 +162,20 @@ class Judged:
 
     result: TrainingResult
     test_rewards: np.ndarray
-    without_offsets: np.ndarray
+    without_offsets: np.ndarray | None
 
 
-def with_svf(experiment: Experiment, seeds: Iterable[int], test_per_family: int, replicates: int) -> list[Judged]:
-    """The trainings of `experiment`, which has SVF, judged on a part of the test questions: in one process, since what
-    lies below the adapted block is encoded once for all seeds. At the paper's budget they are replayed from their logs
-    in `data/runs`; a smaller budget is trained here. FileNotFoundError names a log that is not there; LogError one of
-    another pool, other questions or other settings."""
+def train_arm(experiment: Experiment, seeds: int, test_per_family: int, replicates: int) -> list[Judged]:
+    """Trains `experiment` with the seeds 1 to `seeds` and judges it on a part of the test questions: in one process,
+    since what lies below the adapted block is encoded once for all seeds."""
     e, task, judged = experiment, make_task(experiment), []
     test = get_world(e.profile, "test", e.transcript, e.max_turns, e.position, test_per_family)
-    for seed in tqdm(list(seeds), desc="coordinators", leave=False):
-        log = training_log(e, seed) if e.budget >= PAPER_BUDGET else None
-        if log and not log.is_file():
-            raise FileNotFoundError(f"no training log {log}; python data/make/runs.py {seed} trains it")
-        result = train(e.method, task, e.budget, seed, settings=e.settings, log=log)
-        without = replace(task, svf=None).rewards(result.theta[task.svf.size :], replicates, test)
+    for seed in tqdm(range(1, seeds + 1), desc="trainings", leave=False):
+        result, without = train(e.method, task, e.budget, seed, settings=e.settings), None
+        if task.svf is not None:
+            without = replace(task, svf=None).rewards(result.theta[task.svf.size :], replicates, test)
         judged.append(Judged(result, task.rewards(result.theta, replicates, test), without))
     return judged
-
-
-def training_log(experiment: Experiment, seed: int) -> Path:
-    """Where the log of a shipped training with SVF lies."""
-    return DATA / "runs" / f"{experiment.method}-svf-{experiment.svf}-{seed}.jsonl"
 
 
 def tokens_read(encoder: Encoder, texts: Sequence[Any]) -> Counter[str]:
