@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -15,9 +16,10 @@ def learning_curves(histories: Mapping[str, Sequence[pd.DataFrame]]) -> Figure:
     """What each method's candidates score while it learns."""
     fig, ax = plt.subplots(figsize=(7.2, 3.8))
     colours = {method: style.method_colour(method) for method in histories}
-    for method, end in style.learning(ax, histories, colours).items():
+    ends = style.learning(ax, histories, colours)
+    for method, place in style.apart(ends, 0.06 * float(np.ptp(ax.get_ylim()))).items():
         at = histories[method][0]["evaluations"].iloc[-1] / 1000
-        ax.annotate(f" {method}", (at, end), color=colours[method], va="center", fontsize=9)
+        ax.text(at, place, f" {method}", color=colours[method], va="center", fontsize=9)
     ax.set_title("What each method's candidates score while it learns")
     ax.margins(x=0.02)
     ax.set_xlim(right=ax.get_xlim()[1] * 1.17)
@@ -44,17 +46,21 @@ def share_evolution(tables: Mapping[str, pd.DataFrame]) -> Figure:
 def budget_curve(curves: Mapping[str, pd.DataFrame], paper_budget: int, best_single: float) -> Figure:
     """Test score with its interval against the budget; the paper's budget and the best agent alone as lines."""
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
+    ends: dict[str, float] = {}
     for place, (method, table) in enumerate(curves.items()):
         dash, colour = "--" if method.endswith("(tuned)") else "-", style.method_colour(method)
         at, score = table["evaluations"] * (1 + 0.03 * (place - 1.5)), table["average"]
         ax.errorbar(at, score, yerr=[score - table["low"], table["high"] - score], color=colour, linestyle=dash,
                     marker="o", markersize=4, capsize=2, linewidth=1.6)  # fmt: skip
-        ax.annotate(f"  {method}", (at.iloc[-1], score.iloc[-1]), color=colour, va="center", fontsize=9)
+        ends[method], last = float(score.iloc[-1]), float(at.iloc[-1])
+    for method, place in style.apart(ends, 0.05 * float(np.ptp(ax.get_ylim()))).items():
+        ax.text(1.15 * last, place, method, color=style.method_colour(method), va="center", fontsize=9)
     ax.set_xscale("log")
     style.mark_paper(ax, paper_budget, axis="x", label=None)
     ax.annotate(" the paper's budget", (paper_budget, ax.get_ylim()[0]), fontsize=8, va="bottom")
     ax.axhline(best_single, color=style.GREY, linewidth=1)
-    ax.annotate("best agent alone", (ax.get_xlim()[0], best_single), fontsize=8, color=style.GREY, va="bottom")
+    ax.text(0.99, best_single, "best agent alone", transform=ax.get_yaxis_transform(), fontsize=8, color=style.GREY,
+            ha="right", va="bottom")  # fmt: skip
     ax.set(xlabel="atomic evaluations", ylabel="score on test questions (%)")
     ax.set_title("Score against budget")
     ax.set_xlim(right=ax.get_xlim()[1] * 4)
