@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from made_states import MadeEncoder, RoundedEncoder, assert_same, jobs_of
 
+from suite import evaluation
 from suite.checkers import check_answer, is_right
 from suite.pools import load_pool
 from suite.questions import load_questions
@@ -21,6 +22,7 @@ from trinity_core.coordinator import HeadPolicy
 from trinity_core.draws import key_text, uniform_rows, uniforms
 from trinity_core.heads import HEADS, make_head
 from trinity_core.rollout import LoopSettings, run_rollouts
+from trinity_core.types import ROLES
 from trinity_core.world import World
 
 
@@ -196,3 +198,17 @@ def test_every_world_has_the_protocols_members():
         for name in ("describe", "states", "solve", "play"):
             ours, theirs = (list(inspect.signature(getattr(one, name)).parameters) for one in (world, World))
             assert ours == theirs, (world, name)
+
+
+def test_rules_written_by_hand_pick_agents_by_the_training_questions(questions, pool):
+    train, world = (SimulatedWorld(some, pool, MadeEncoder()) for some in (questions[::2], questions[1::2]))
+    even, plain, pair = (evaluation.fixed(world, rule, 3) for rule in evaluation.hand_written(train, world).values())
+    verifier, unanswered = even.roles == ROLES.index("verifier"), world.tree.answer[even.nodes] < 0
+    assert verifier.any() and not (verifier & unanswered).any()
+    chances, asked = np.concatenate(list(evaluation.alone(train).values())), [q.family for q in train.questions]
+    means = {kind: chances[:, [one == kind for one in asked]].mean(axis=1) for kind in dict.fromkeys(asked)}
+    assert set(plain.agents[plain.agents >= 0]) == {np.mean(list(means.values()), axis=0).argmax()}
+    for place, question in enumerate(world.questions):
+        mine = pair.agents[0, 3 * place : 3 * place + 3]
+        assert set(mine[mine >= 0]) <= set(np.argsort(-means[question.family])[:2].tolist())
+    assert (pair.roles[~pair.named & (pair.roles >= 0)] == ROLES.index("thinker")).all()
