@@ -38,7 +38,7 @@ def here(world, monkeypatch):
     def task(e: Experiment) -> Task:
         return Task(world, make_head(e.head, world.n_agents, world.d, **e.head_settings), e.sampling)
 
-    monkeypatch.setattr(hc, "get_world", lambda *_: world)
+    monkeypatch.setattr(hc, "evaluation_world", lambda e: world)
     monkeypatch.setattr(hc, "make_task", task)
     return task
 

@@ -267,7 +267,7 @@ def test_figures_are_drawn(trained):
         figures.verifiers({"x": frame, "y": frame}, rules.assumed(np.array([0.0, 100.0]))),
         figures.matrices({"r": rules.pairs(record, True), "w": rules.pairs(record, False)}, record.agents),
         figures.systems({"x": [("a", "one LLM", estimate)], "y": [("b", "vote of all", estimate)]}),
-        figures.budget({"x": curve, "y": curve.assign(dollars=np.nan)}, {"x": 50.0, "y": 60.0}, {6: 4.0}),
+        figures.budget({"x": curve, "y": curve.assign(dollars=np.nan)}, {"x": 50.0, "y": 60.0}),
         figures.fronts({"x": (rules.alone(record), rules.priced(rules.frontier(record), record)),
                         "y": (rules.alone(record), rules.priced(rules.frontier(record), record))}),
     ]  # fmt: skip

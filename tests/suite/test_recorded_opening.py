@@ -81,8 +81,8 @@ def test_cells_run_again_in_an_open_kernel(tmp_path, kernel_settings):
     nbformat.write(book, path)
     shown = printed(path)
     assert "Not run: TRINITY_DATA is not set." in shown[2][0] and not shown[3]
-    whole = [["['routerdc']\n", "2"], shown[7], ["16_made: 1 claims (1 reproduced), 0 tables, 0 figures\n"]]
-    assert shown[6:9] == whole and "reproduced" in shown[7][0]
+    whole = [["['routerdc']\n", "2"], shown[7], ["16_made: 1 claims (1 consistent), 0 tables, 0 figures"]]
+    assert shown[6:9] == whole and "consistent" in shown[7][0]
     assert "Not run: the profile is smoke, not recorded. " in shown[11][0] and not shown[12]
     assert shown[-3:] == whole
 

@@ -242,9 +242,11 @@ def test_claims_are_judged_as_declared():
     from suite.results import judge as verdict
 
     assert len({claim["id"] for claim in routing.CLAIMS.values()}) == len(routing.CLAIMS)
-    how = {key: routing.CLAIMS["16.anchor"][key] for key in ("evidence", "relation", "stand_in")}
-    assert verdict(paper=0, ours=1.0, interval=(0.2, 1.8), **how)[0] is Verdict.CONSISTENT
-    assert verdict(paper=0, ours=1.0, interval=(-0.2, 1.8), **how)[0] is Verdict.NOT_REPRODUCED
+    keys = ("evidence", "relation", "stand_in")
+    ours, theirs = ({key: routing.CLAIMS[id][key] for key in keys} for id in ("16.anchor", "16.over-best-single"))
+    assert verdict(paper=None, ours=1.0, interval=(0.2, 1.8), own=True, **ours)[0] is Verdict.YES
+    assert verdict(paper=5.25, ours=1.0, interval=(0.2, 1.8), **theirs)[0] is Verdict.CONSISTENT
+    assert verdict(paper=5.25, ours=1.0, interval=(-0.2, 1.8), **theirs)[0] is Verdict.CANNOT_TELL
 
 
 def test_files_of_a_split_in_the_tables_order(tmp_path):

@@ -225,7 +225,8 @@ def test_agents_complement_each_other(pool):
         chances = pool.chances[:, rows]
         assert chances.max(axis=0).mean() > chances.mean(axis=1).max() + 0.02
         assert len(set(chances.argmax(axis=0).tolist())) >= 4
-    alike = SimulatedPool(changed(private_sd=0.0, subject_sd=0.0), TEST, SEED)  # without terms of its own the best is the best everywhere
+    # Without terms of its own the best is the best everywhere.
+    alike = SimulatedPool(changed(private_sd=0.0, subject_sd=0.0), TEST, SEED)
     assert np.ptp(alike.chances.argmax(axis=0)[:120]) == 0
 
 
@@ -364,7 +365,8 @@ def test_a_thinker_sends_what_it_would_accept_to_the_verifier(pool):
             transcript = transcript.append("verifier", "REVISE again")
         prompt = build_prompt("thinker", transcript, answer=kept(answer))
         assert suggestion(sure.reply(0, prompt, 1)).next_role == role
-        assert suggestion(SimulatedPool(changed(**SURE, names_role=0.0), FEW, SEED).reply(0, prompt, 1)).next_role is None
+        silent = SimulatedPool(changed(**SURE, names_role=0.0), FEW, SEED)
+        assert suggestion(silent.reply(0, prompt, 1)).next_role is None
 
 
 def test_what_sets_agents_apart_by_subject_is_shared_by_its_questions_and_as_wide_as_stated():

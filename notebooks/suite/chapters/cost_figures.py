@@ -53,7 +53,7 @@ def draw_tokens(frame: pd.DataFrame, tasks: Sequence[str]) -> Figure:
 
 
 def draw_fronts(frame: pd.DataFrame, axes_of: Mapping[str, str]) -> Figure:
-    """Score against each cost (column -> axis label), the Pareto front as a line, TRINITY and the front with intervals. Columns
+    """Score against each cost (column -> axis label), the Pareto front as a line, its methods with intervals. Columns
     method, kind (of `KINDS`), score, low, high (percent), and for each cost the cost and `front COST` (bool)."""
     fig, axes = plt.subplots(1, len(axes_of), figsize=(4.7 * len(axes_of), 5.2), sharey=True, squeeze=False)
     for ax, (cost, name) in zip(axes[0], axes_of.items(), strict=True):

@@ -4,8 +4,8 @@
 
 with f, s, u the question's family, split and subject (or template: what its text shows), difficulty ~ N(0, s_d^2),
 subject ~ N(0, s_u^2), private ~ N(0, s_p^2), all keyed by what they belong to. The subject term is what a reader of the
-text can learn; the private one nobody can foresee. theta is the root of: mean over the questions of (f, s) = the agent's
-published score on f.
+text can learn; the private one nobody can foresee. theta is the root of: mean over the questions of (f, s) = the
+agent's published score on f.
 
 Scores are read from `data/paper`. Where a family's table has no row of an agent, its score is assumed (`assumed: true`)
 by the rule of `assumed_score`, from a related task on which all agents have one.

@@ -198,7 +198,7 @@ class Results:
         return Closing([self._claims[id] for id in ids], [c for c in self.claims if c.id not in ids])
 
     def write(self) -> Written:
-        """Writes `claims.json` (answer, claims; tables and figures made) and says so in a line: a notebook's last cell."""
+        """Writes `claims.json` (answer, claims; tables and figures made) and says so in a line: the last cell."""
         tables, figures = (
             [one.model_dump(mode="json") for one in some.values()] for some in (self._tables, self._figures)
         )

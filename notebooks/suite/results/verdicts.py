@@ -89,8 +89,8 @@ def judge(
     if relation in ORDERS and paper is not None:
         if paper == 0 or (paper < 0) == (relation == "greater"):
             raise ValueError(
-                f"paper is {paper} with relation {relation!r}; give its difference the way round of ours, or None where "
-                "it prints no size"
+                f"paper is {paper} with relation {relation!r}; give its difference the way round of ours, or None "
+                "where it prints no size"
             )
         if own:
             raise ValueError(f"paper is {paper} for a question of our own; a claim of the paper's is not `own`")

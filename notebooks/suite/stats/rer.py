@@ -18,7 +18,7 @@ def relative_error_reduction(reached: float, best: float) -> float:
 
 
 def accuracy_tables() -> dict[str, tuple[pd.DataFrame, pd.Series, pd.Series]]:
-    """Per published table: E (models x data sets), TRINITY's row, both in [0, 1], half-widths of each set's rounding."""
+    """Per published table: E (models x data sets), TRINITY's row, both in [0, 1], half-widths of their rounding."""
     tables = {}
     for label, name, key, ending, tasks, scale in (
         ("Table 1", "table1_zero_shot", "model", "", HELD_OUT, 100),

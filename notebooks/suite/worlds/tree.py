@@ -9,7 +9,7 @@ of `SimulatedTree` holds what the simulated pool would read in a prompt, found o
     plan        the last plan that a Worker can read: -1 none, 0 general, 1 concrete
     characters  the length of the prompt of each role, for each plan handed on beside the transcript (released rule)
     read        the node whose text the coordinator reads here. Under the released rule it reads the last `READ` answers
-                alone: so few texts can be kept in a bank, and a fourth answer tells a head next to nothing (notebook 04)
+                alone: so few texts can be kept in a bank, and hardly a turn has a fourth (notebook 13)
 """
 
 from __future__ import annotations
